@@ -1,5 +1,4 @@
-//! The command line: what can be asked, and how it ends. A flag is defined once, here or in its command's file; help and the reference
-//! page follow.
+//! The command line: commands and their exit codes. A flag is defined once, here or in its command's file; help and the reference page follow.
 //!
 //! Exit codes: 0 it went well, 1 the request failed, 2 the command line is wrong.
 

@@ -1,4 +1,4 @@
-//! A database that a server has open is asked through that server, and a backup by several processes at once: real processes, as a user runs them.
+//! A database that a server has open is queried through that server, and a backup by several processes at once: real processes, as a user runs them.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
@@ -311,7 +311,8 @@ fn a_backup_is_read_by_several_and_written_by_none() {
     assert!(place.run(&["check", "copy"]).ok().ends_with("a sound backup\n"));
 }
 
-/// Files with what is easily lost: several labels, odd names, parallel relationships and loops, nodes without an id's property, values of all kinds.
+/// Files with details that are easily lost: several labels, odd names, parallel relationships and loops, nodes without an id's property, values of
+/// all kinds.
 fn odd_files(place: &Place) {
     place.file(
         "odd/nodes.csv",
@@ -340,7 +341,7 @@ fn odd_files(place: &Place) {
     place.file("more.txt", "2 5\n5 9\n");
 }
 
-/// What a database holds, whatever the numbers of its nodes.
+/// The content of a database, independent of the numbers of its nodes.
 fn content(place: &Place, database: &str) -> Vec<String> {
     // In one order, whichever label was met first.
     let labels = |node: &str| {
@@ -363,7 +364,7 @@ fn content(place: &Place, database: &str) -> Vec<String> {
     lines
 }
 
-/// What files become by way of a server is what they become without one, also of what is there already.
+/// An import through a server has the same result as one without, also where data exists already.
 #[test]
 fn files_are_imported_where_a_server_has_the_database_open() {
     let place = Place::new();

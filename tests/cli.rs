@@ -1,4 +1,4 @@
-//! The command line is a contract: every command, what it prints, how it ends, and what it says to bad input.
+//! The command line is a contract: every command, its output, its exit code, and its errors for bad input.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "cli/operating.rs"]

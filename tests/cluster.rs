@@ -33,7 +33,7 @@ fn gates(status: &Value) -> Vec<String> {
     processes.filter_map(|process| Some(format!("bolt://{}", process["bolt"].as_str()?))).collect()
 }
 
-/// What a gate answers; a process that was killed may be on its way back.
+/// The answer of a gate; a process that was killed may be restarting.
 fn ask(gate: &str, text: &str) -> String {
     let until_ns = world::clock::after_ns(Duration::from_secs(60));
     loop {
@@ -53,7 +53,7 @@ fn interface(status: &Value, gate: u64, interface: &str) -> String {
     processes.iter().find(is_it).unwrap()[interface].as_str().unwrap().to_string()
 }
 
-/// What an interface answers to a JSON text.
+/// The answer of an interface to a JSON text.
 fn post(address: &str, path: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!(
@@ -118,7 +118,7 @@ impl Drop for Subscribed {
     }
 }
 
-/// Ends the cluster, whatever became of the test.
+/// Ends the cluster when it is dropped, also after a failed test.
 struct Ends<'a>(&'a str);
 
 impl Drop for Ends<'_> {

@@ -1,5 +1,5 @@
-//! Work within one expression ends, in the server's own process: by KILL QUERY and TERMINATE TRANSACTION, when its client is gone, and when
-//! the server is told to end. The cores are idle afterwards. What it took is printed.
+//! Work within one expression ends, in the server's own process: by KILL QUERY and TERMINATE TRANSACTION, when its client is gone, and when the
+//! server is told to end. The cores are idle afterwards. The times are printed.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
@@ -24,7 +24,7 @@ const LOOPS: [&str; 7] = [
     "UNWIND range(1,100000) AS u UNWIND range(1,400000) AS x RETURN percentileCont(x, 0.5)",
 ];
 
-/// What is meant is 50 ms at worst; a build without optimisation, on a machine that others use, is given this.
+/// The target is 50 ms; a build without optimisation, on a busy machine, gets this limit.
 const TIME_MAX: Duration = Duration::from_secs(2);
 
 struct Server {
@@ -99,7 +99,7 @@ impl Bolt {
         self.say(&[&[0xB3, 0x10, 0xD1, length[0], length[1]][..], text.as_bytes(), &[0xA0, 0xA0]].concat());
         self.say(&[0xB1, 0x3F, 0xA1, 0x81, b'n', 0xFF]);
     }
-    /// The next answer: its kind, and what it says; none where the server closed.
+    /// The next answer: its kind and its value; `None` where the server closed.
     fn answer(&mut self) -> Option<(u8, Value)> {
         let mut bytes = [0; 4_096];
         loop {
@@ -147,7 +147,7 @@ fn percentile(times: &mut [Duration]) -> String {
     format!("median {:?}, worst {:?} of {}", times[times.len() / 2], times[times.len() - 1], times.len())
 }
 
-/// A loop that runs, and the client that asked for it.
+/// A running loop, and its client.
 fn begun(server: &Server, text: &str) -> Bolt {
     let mut client = Bolt::known(server.bolt);
     client.run(text);

@@ -1,4 +1,4 @@
-//! Files in and out by the command line: what a newcomer types, and what comes of it.
+//! Files in and out by the command line: the commands of a newcomer, and their effects.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;

@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::process::Command;
 use support::{Place, TANGLEWOOD};
 
-/// Runs lines of a shell in a folder, on a file system of so many megabytes at `small`: what they print, and whether all could be run.
+/// Runs lines of a shell in a folder, with a file system of `megabytes` megabytes at `small`: their output, or `None` where such a file system cannot
+/// be made.
 fn on_a_small_disk(place: &Place, megabytes: u32, script: &str) -> Option<String> {
     std::fs::create_dir_all(place.path().join("small")).unwrap();
     let mount = format!("mount -t tmpfs -o size={megabytes}m none small 2>/dev/null || exit 77\n");
@@ -25,7 +26,7 @@ fn on_a_small_disk(place: &Place, megabytes: u32, script: &str) -> Option<String
     run(&["--mount"]).or_else(|| run(&["--mount", "--user", "--map-root-user"]))
 }
 
-/// An edge list over so many nodes, those of another one left alone.
+/// An edge list over `nodes` nodes from `from` on.
 fn edges(from: u32, nodes: u32) -> String {
     let mut text = String::new();
     for at in 0..nodes {

@@ -1,4 +1,4 @@
-//! Gremlin from the command line: TinkerPop's files read in, and asked in the shell.
+//! Gremlin from the command line: TinkerPop's files imported, and queried in the shell.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;

@@ -22,7 +22,7 @@ const ATTACKER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1));
 const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 /// Everything else that a server needs for statements and answers.
 const OVERHEAD_BYTES: u64 = 48 << 20;
-/// What the allocator keeps for the thread of a connection, in a kernel of huge pages.
+/// Memory that the allocator keeps for the thread of a connection, in a kernel of huge pages.
 const THREAD_BYTES: u64 = 3 << 20;
 
 /// A server in a process of its own.
@@ -63,7 +63,7 @@ impl Server {
         let most = bytes + OVERHEAD_BYTES + connections * THREAD_BYTES;
         assert!(grown < most, "{what}: the server grew by {} MiB of {} MiB", grown >> 20, most >> 20);
     }
-    /// A client of another address logs on and asks.
+    /// A client of another address logs on and runs a statement.
     #[track_caller]
     fn serves_others(&self, user: Option<(&str, &str)>, what: &str) {
         // The best of a few: others share the machine with the test.
@@ -105,7 +105,7 @@ fn run(text: &str) -> Vec<u8> {
     [&[0xB3, 0x10, 0xD0, text.len() as u8][..], text.as_bytes(), &[0xA0, 0xA0]].concat()
 }
 
-/// A client of Bolt that knows of answers only what kind they are.
+/// A Bolt client that only knows the kinds of answers.
 struct Bolt {
     socket: TcpStream,
     assembler: server::bolt::chunks::Assembler,
@@ -203,7 +203,7 @@ const STATES: [&str; 9] = [
     "body",
     "websocket",
 ];
-/// What it does then.
+/// The misbehaviours of a hostile client.
 const ACTS: [&str; 6] = ["garbage", "half a message", "oversize", "slow", "abandoned", "gone"];
 
 /// One hostile connection, as far as the server lets it come.

@@ -1,4 +1,4 @@
-//! `tanglewood kronos` as processes: what an outsider may do to it, and the Python package's own tests.
+//! `tanglewood kronos` as processes: the effects of hostile clients, and the Python package's own tests.
 //!
 //! The Python tests are passed over, with a notice, where python3 has no grpcio or pytest; `.ci/drivers` fetches them.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -58,7 +58,7 @@ fn before(a: Event, b: Event) -> Constraint {
     Constraint::must(a, Order::Before, b)
 }
 
-/// What the service holds, by which a refused call must have changed nothing.
+/// Figures of the service, which a refused call must not change.
 fn held(kronos: &Kronos) -> (u64, u64, u64) {
     let stats = kronos.stats().unwrap();
     (stats.events, stats.edges, stats.references)
@@ -183,7 +183,7 @@ fn folders_and_addresses_that_do_not_fit_are_said() {
     Server::start(&place, &first);
 }
 
-/// Bytes that are no gRPC, and connections that say nothing, harm nobody.
+/// Bytes that are no gRPC, and silent connections, have no effect on others.
 #[test]
 fn strangers_on_the_port_are_ignored() {
     let place = Place::new();

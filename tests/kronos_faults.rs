@@ -69,7 +69,7 @@ fn run(time: Duration) {
     assert!(faults > 2 && calls.writes > 50 && calls.ordered > 20, "too little was done");
 }
 
-/// `--status` and `--metrics` tell how a replica stands, and say what is wrong with an address.
+/// `--status` and `--metrics` show the state of a replica, and report a wrong address.
 #[test]
 fn a_replica_says_how_it_stands() {
     let group = Group::start(1);

@@ -1,4 +1,4 @@
-//! `tanglewood completions`: what a shell needs to complete the command line.
+//! `tanglewood completions`: scripts with which a shell completes the command line.
 
 use super::{CommandLine, Exit};
 use clap::{Args, CommandFactory};

@@ -1,4 +1,4 @@
-//! `tanglewood demo`: one screen that shows what this is.
+//! `tanglewood demo`: the database on one screen.
 //!
 //! A small social network is made from a seed ([`network`]), written as CSV files ([`files`]), imported like anyone's files, and asked
 //! five things ([`tour`]); the screen is laid out for 80 columns and 24 lines ([`screen`]). The same seed makes the same network.

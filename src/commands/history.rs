@@ -1,4 +1,4 @@
-//! `tanglewood history`: how far back a database can be asked.
+//! `tanglewood history`: the versions of a database that can be read.
 
 use super::remote::{LogOn, Remote, url};
 use super::{Exit, folder};

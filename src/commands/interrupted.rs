@@ -1,4 +1,4 @@
-//! Ctrl-C, or SIGTERM, while a database is made: what is not whole goes.
+//! Ctrl-C, or SIGTERM, while a database is made: removes incomplete files.
 
 use super::{Exit, folder};
 use parking_lot::Mutex;

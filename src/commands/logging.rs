@@ -1,8 +1,8 @@
 //! The log of a server: lines for people or JSON, to standard error or a file; and beside it the audit log.
 //!
-//! Idea: whoever logs hands a line to a queue of bounded length and goes on; a thread of its own writes. A log that nobody takes (a full disk, a
-//! pipe without a reader) holds up no query: lines that find no room are dropped, and counted in a line of their own. Levels can be changed,
-//! and files be opened anew, while it runs.
+//! Idea: a thread that logs puts a line into a queue of bounded length; a writer thread writes. A blocked log (a full disk, a pipe without a reader)
+//! delays no query: lines that do not fit into the queue are dropped, and counted in a line of their own. Levels can be changed, and files be opened
+//! anew, while it runs.
 
 use server::configuration::forms::{LOG_PARTS, levels};
 use server::configuration::{Configuration, ConfigurationFaults};

@@ -1,4 +1,4 @@
-//! The reference page is what the flags say: `docs/guide/command-line.md` is compared with the help texts.
+//! The reference page agrees with the flags: `docs/guide/command-line.md` is compared with the help texts.
 //!
 //! After a change of a flag: `TANGLEWOOD_WRITE_REFERENCE=1 cargo test -p tanglewood reference`.
 #![allow(clippy::disallowed_methods)]

@@ -1,4 +1,4 @@
-//! A database behind a server, asked as one in this process: that which another process has open, or that of a URL.
+//! A database behind a server, with the interface of one in this process: one that another process has open, or that of a URL.
 
 use super::Exit;
 use clap::Args;

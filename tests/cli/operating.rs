@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What must never be in a log.
+/// Texts that must never be in a log.
 const SECRETS: [&str; 5] =
     ["correct horse", "Y29ycmVjdCBob3JzZQ", "battery staple", "sekret value", "tanglewood_"];
 
@@ -125,7 +125,7 @@ fn user(place: &Place, name: &str) {
     assert!(child.wait().unwrap().success());
 }
 
-/// `… | head`, where head has gone: no command panics, whatever it prints and wherever.
+/// `… | head`, where head has gone: no command panics, whatever its output.
 #[test]
 fn a_pipe_that_nobody_reads_ends_a_command_in_order() {
     let place = Place::new();
@@ -382,7 +382,7 @@ fn rules_of(dashboard: &str) -> String {
     format!("groups:\n- name: dashboard\n  rules:\n{}", rules.concat())
 }
 
-/// What Prometheus' own tool says of a text; passed over where it is missing.
+/// Checks a text by Prometheus' own tool; skipped where it is missing.
 fn promtool(place: &Place, arguments: &[&str], text: &str) {
     let path = place.path().join("promtool.yml");
     std::fs::write(&path, text).unwrap();
@@ -471,7 +471,7 @@ fn collector(statuses: &'static [u16]) -> (String, std::sync::mpsc::Receiver<Vec
     (address, taken)
 }
 
-/// The spans of messages, until there are so many.
+/// Collects the spans of messages until there are `wanted` of them.
 fn spans(taken: &std::sync::mpsc::Receiver<Vec<u8>>, wanted: usize) -> Vec<Span> {
     let mut found = Vec::new();
     while found.len() < wanted {

@@ -1,4 +1,5 @@
-//! Transactions through both gates while processes are killed and stopped, and the ways to them cut or slow: one order explains what everybody saw, and nothing acknowledged is lost.
+//! Transactions through both gates while processes are killed and stopped, and their connections cut or slow: one order explains all answers, and no
+//! acknowledged commit is lost.
 
 use super::links::Links;
 use super::{Ends, gates, status, tanglewood};
@@ -34,7 +35,7 @@ impl GateClient {
     fn new(gates: &[String], at: usize) -> GateClient {
         GateClient { gates: gates.to_vec(), at, bolt: None }
     }
-    /// Nothing was asked yet where this fails.
+    /// Where this fails, no statement was sent yet.
     fn connected(&mut self) -> Result<&mut Bolt, Failure> {
         if self.bolt.is_none() {
             let address = Address::parse(&self.gates[self.at % self.gates.len()]).unwrap();
@@ -49,7 +50,7 @@ impl GateClient {
         }
         Ok(self.bolt.as_mut().unwrap())
     }
-    /// What an error says of a commit that may be on its way.
+    /// Classifies an error of a commit that may be on its way.
     fn failed(&mut self, error: &Error) -> Failure {
         let text = format!("{}: {error}", error.code);
         match error.code.as_str() {

@@ -1,4 +1,4 @@
-//! Proxies before each process of a cluster: what others send it can be held back, or come late.
+//! Proxies before each process of a cluster: messages to it can be blocked or delayed.
 
 use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often what is held back is looked at again.
+/// How often blocked messages are checked again.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A delay that is none: nothing goes through.
 const CUT: u64 = u64::MAX;
@@ -23,7 +23,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Nothing comes through from now on; what is sent waits.
+    /// Blocks the proxy; messages wait.
     pub fn cut(&self) {
         self.delay_ms.store(CUT, Ordering::Relaxed);
     }
@@ -109,7 +109,7 @@ impl Drop for Links {
     }
 }
 
-/// Two threads that carry bytes between a caller and the process, as long as both are there. None where nobody listens.
+/// Two threads that carry bytes between a caller and the process, as long as both are there. `None` if the process does not listen.
 fn join(
     caller: TcpStream,
     to: &str,
@@ -155,7 +155,7 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, link: &Link, stop: &AtomicBoo
     }
 }
 
-/// A port that was free a moment ago may be somebody's own end of a connection, which goes.
+/// Binds a free port; another connection's own end may hold it for a moment.
 fn bound(address: &str) -> TcpListener {
     for _ in 0..BIND_TRIES {
         match TcpListener::bind(address) {

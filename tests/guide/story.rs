@@ -24,11 +24,11 @@ const SUBSCRIPTION_TIME: Duration = Duration::from_millis(500);
 /// Commands that use a database which a server has open.
 const BESIDE_A_SERVER: [&str; 4] = ["backup", "version", "help", "bench"];
 
-/// What a page is told through.
+/// The state of one page's run.
 pub struct Story {
     folder: TemporaryFolder,
     ports: [String; PORTS.len()],
-    /// What `tanglewood serve` was last called with, and the process if it runs.
+    /// The last command line of `tanglewood serve`, and the process if it runs.
     server: Option<(String, Option<Child>)>,
     /// Processes of `tanglewood kronos`, by the address they listen on. They run until the page ends, or their address is taken over.
     ordering: Vec<(String, Child)>,
@@ -37,7 +37,7 @@ pub struct Story {
     params: Params,
     input: String,
     output: String,
-    /// The last block needs what is not here: what it would print is not looked at either.
+    /// True after a block whose requirements are missing; its output is not compared either.
     is_passed_over: bool,
 }
 
@@ -68,7 +68,7 @@ impl Story {
     /// Runs a block.
     ///
     /// # Errors
-    /// It does not do what the page says.
+    /// Its result differs from the page.
     pub fn run(&mut self, block: &Block) -> Result<(), String> {
         let code = self.mapped(&block.code);
         if let Some(name) = block.words.split(' ').find_map(|word| word.strip_prefix("file=")) {
@@ -224,7 +224,7 @@ impl Story {
         Ok(())
     }
 
-    /// Begins `tanglewood kronos` beside what follows.
+    /// Starts `tanglewood kronos` in the background.
     fn order(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let listen = words.iter().position(|word| *word == "--listen").and_then(|at| words.get(at + 1));
@@ -250,7 +250,7 @@ impl Story {
         if ended == Some(false) { Ok(()) } else { Err(format!("$ {line}\ndoes not listen:\n{}", text())) }
     }
 
-    /// Closes the database, here and in the server.
+    /// Closes the database, in this process and in the server.
     pub fn let_go(&mut self) -> Result<(), String> {
         self.database = None;
         let Some(mut child) = self.server.as_mut().and_then(|(_, child)| child.take()) else { return Ok(()) };
@@ -292,7 +292,7 @@ impl Story {
         }
     }
 
-    /// What is typed at the prompt, and what is answered.
+    /// Types lines at the prompt, and compares the answers.
     fn session(&mut self, code: &str) -> Result<(), String> {
         self.let_go()?;
         const PROMPT: &str = "tanglewood> ";
@@ -400,7 +400,7 @@ fn asked(error: shell::PrintError) -> database::Error {
     }
 }
 
-/// What a line that calls cargo or pip stands for: the binary is built already.
+/// The command that stands for a line that calls cargo or pip: the binary is built already.
 fn cargo(line: &str) -> Result<String, String> {
     if let Some(arguments) = line.strip_prefix("cargo run --release -- ") {
         return Ok(format!("tanglewood {arguments}"));

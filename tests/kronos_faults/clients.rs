@@ -1,4 +1,4 @@
-//! Clients that send each call until it is answered, and hold every answer against what all of them were told.
+//! Clients that send each call until it is answered, and compare every answer with the earlier answers to all of them.
 
 use kronos::v1::kronos_client::KronosClient;
 use kronos::v1::{self, Order, Strength};
@@ -14,7 +14,7 @@ const CALL_TIME_MAX: Duration = Duration::from_secs(30);
 const ATTEMPT_TIME_MAX: Duration = Duration::from_secs(1);
 const LEASE_MS: u32 = 3_600_000;
 
-/// What was acknowledged to anybody.
+/// Everything that was acknowledged to any client.
 #[derive(Default)]
 pub struct Truth(Mutex<Known>);
 
@@ -83,7 +83,7 @@ impl Truth {
     }
 }
 
-/// What a client held in its session.
+/// The references in a client's session.
 pub struct Account {
     session: u64,
     next_request: u64,
@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    /// Sends a call to one replica after the other until one says what came of it.
+    /// Sends a call to one replica after the other until one answers.
     async fn call<T>(
         &mut self,
         attempt: impl AsyncFn(KronosClient<Channel>) -> Result<tonic::Response<T>, Status>,
@@ -228,7 +228,7 @@ impl Client {
         }
     }
 
-    /// What one replica says of a pair, once it says anything.
+    /// The answer of one replica about a pair, as soon as it gives one.
     pub async fn query_at(&mut self, replica: usize, first: u64, second: u64) -> Order {
         let request = v1::QueryOrderRequest { pairs: vec![v1::Pair { first, second }] };
         let one = self.replicas[replica].clone();

@@ -1,5 +1,5 @@
-//! Assertions of the product, counted by crate: an invariant that a module states is asserted where the state changes. [`KNOWN`] holds how
-//! many a crate has at least; whoever takes one away says in its place why it holds, and whoever adds some may raise the number.
+//! Assertions of the product, counted by crate: an invariant that a module states is asserted where the state changes. [`KNOWN`] has the least number
+//! for each crate; a change that removes one explains in its place why the invariant holds, and one that adds some may raise the number.
 //!
 //! Counted are `assert!`, `debug_assert!` and their kin, outside of tests and comments; those over constants (`const _`) as well.
 

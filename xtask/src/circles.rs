@@ -1,8 +1,8 @@
 //! Circles of files: those of a crate that use each other, directly or by way of others, so that none can be understood or moved alone. The
 //! rule is that none has more than [`CIRCLE_FILES_MAX`].
 //!
-//! What a file uses is read off its paths: `crate::…`, `super::…`, `self::…`, and those that begin with a module that it declares; not in its
-//! tests. `lib.rs` is a table of contents, so a name that it hands on is taken to be where it comes from. Declaring a module is no use of it.
+//! The uses of a file are read off its paths: `crate::…`, `super::…`, `self::…`, and those that begin with a module that it declares; not in its
+//! tests. `lib.rs` is a table of contents, so a name that it re-exports is attributed to its origin. Declaring a module is no use of it.
 
 use crate::product::{ProductFile, above_tests};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ type Module = Vec<String>;
 /// Of a crate, which file uses which, by the names of their modules.
 pub type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// What the files of each crate of the product use of each other.
+/// The uses between the files of each crate of the product.
 pub fn read(product: &[ProductFile]) -> BTreeMap<String, Uses> {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
     for file in product {
@@ -49,7 +49,7 @@ fn module(inner: &str) -> Module {
     }
 }
 
-/// A file without its comments and its tests, and without the paths of `pub(in …)`: who may see a name is no use of it.
+/// A file without its comments and its tests, and without the paths of `pub(in …)`: visibility is no use.
 fn code(text: &str) -> String {
     let code = above_tests(text).map(|line| line.split_once("//").map_or(line, |(code, _)| code));
     code.map(|line| line.replace("pub(in crate::", "pub(in ")).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! The crates as they are (what `cargo metadata` tells) and as they should be (the import tables of ARCHITECTURE.md).
+//! The crates as they are (from `cargo metadata`) and as they should be (the import tables of ARCHITECTURE.md).
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,15 +13,15 @@ pub const LAYERS: [&str; 5] = ["storage", "language", "engine", "interfaces", "t
 
 /// Over which table the imports of crates stand.
 pub const IMPORTS: &str = "## Who may import whom";
-/// Over which table stands what tests import beside.
+/// The heading of the table of imports of tests.
 pub const TESTS_IMPORT: &str = "## Whom tests import beside";
 
 /// The crates of the workspace.
 #[derive(Default)]
 pub struct Crates {
-    /// What a crate imports in the product.
+    /// The imports of a crate in the product.
     pub imports: Imports,
-    /// What its tests, examples and benches import beside.
+    /// The further imports of its tests, examples and benches.
     pub tests_import: Imports,
     /// On which layer it is; none of those outside the layers.
     pub layers: BTreeMap<String, usize>,
@@ -81,7 +81,7 @@ fn read(told: &Value, manifest: &str) -> Crates {
     crates
 }
 
-/// What a crate is called, by its folder below the workspace.
+/// The name of a crate, from its folder below the workspace.
 fn name_of(path: &str) -> String {
     match path.split_once('/') {
         None if path.is_empty() => "tanglewood".to_string(),

@@ -1,7 +1,7 @@
-//! What is handed out, in `target/dist/`: a static binary for each [`Machine`], Debian packages, a container, completions, manual pages, a list
-//! of what is in them (SBOM), the Python package's wheel, and the checksums of all.
+//! Builds the distribution in `target/dist/`: a static binary for each [`Machine`], Debian packages, a container, completions, manual pages, a list
+//! of their content (SBOM), the Python package's wheel, and the checksums of all.
 //!
-//! A part whose tools are not here is passed over and said so; a part that is made is tried before it counts.
+//! A part whose tools are missing is skipped with a note; every part is tried out before it counts.
 
 mod binary;
 mod checksums;
@@ -41,7 +41,7 @@ pub fn binaries() -> bool {
     pack()
 }
 
-/// What is made from the binaries that lie in the folder, built here or elsewhere.
+/// The parts made from the binaries in the folder, built here or elsewhere.
 pub fn pack() -> bool {
     let folder = folder();
     let made: Vec<Machine> =
@@ -71,7 +71,7 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Runs a command to its end; says what failed.
+/// Runs a command to its end; reports failures.
 fn runs(command: &mut Command) -> bool {
     match command.status() {
         Ok(status) if status.success() => true,
@@ -86,7 +86,7 @@ fn runs(command: &mut Command) -> bool {
     }
 }
 
-/// What a command wrote to its standard output; nothing where it failed, which is said.
+/// The standard output of a command; none where it failed, which is reported.
 fn output(command: &mut Command) -> Option<String> {
     match command.output() {
         Ok(out) if out.status.success() => Some(String::from_utf8_lossy(&out.stdout).into_owned()),
@@ -106,7 +106,7 @@ fn is_installed(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success())
 }
 
-/// Does what may fail by the file system; says so.
+/// Does work that may fail by the file system; reports failures.
 fn done(what: &Path, result: std::io::Result<()>) -> bool {
     result.map_err(|error| println!("   {}: {error}", what.display())).is_ok()
 }

@@ -1,5 +1,4 @@
-//! What a program compiles that wants the database as a library and nothing beside: other people's crates below the façade with no feature
-//! asked for. The number may only fall.
+//! Counts the external crates that a program compiles that uses the database as a library without features. The number may only fall.
 
 use std::collections::BTreeSet;
 use std::path::Path;

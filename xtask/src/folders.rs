@@ -1,7 +1,7 @@
-//! The folders of a large crate, and which of them may use which. The tables under "Folders of large crates" in ARCHITECTURE.md say so, one for each
-//! crate that has them; a line of a table that no file uses is as much an error as a use that no line allows.
+//! The folders of a large crate, and which of them may use which, by the tables under "Folders of large crates" in ARCHITECTURE.md, one for each such
+//! crate; a line of a table that no file uses is as much an error as a use that no line allows.
 //!
-//! A folder is a module of the crate's root with all that is below it. What a file uses is read off its paths (see `circles`).
+//! A folder is a module of the crate's root with all that is below it. The uses of a file are read off its paths (see `circles`).
 
 use crate::circles::Uses;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ fn tables(page: &str) -> BTreeMap<String, Borders> {
     tables
 }
 
-/// What folders use of others, by what their files use.
+/// The uses between folders, from those between files.
 fn borders(uses: &Uses) -> Borders {
     let folder = |file: &str| file.split("::").next().unwrap_or(file).to_string();
     let mut borders = Borders::new();

@@ -1,8 +1,8 @@
-//! One command says yes or no: `cargo xtask check`.
+//! One command checks everything: `cargo xtask check`.
 //!
 //! Each step is a file: the project rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
-//! they fail. `mutants` asks how much the tests notice, by a program of its own. One dependency, which reads what cargo
-//! tells of the workspace, so that it builds in seconds.
+//! they fail. `mutants` measures how much the tests notice, by a program of its own. One dependency, which reads cargo's metadata of the workspace,
+//! so that it builds in seconds.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(
     clippy::disallowed_methods,

@@ -1,15 +1,15 @@
 //! The page that the server shows: built by npm, committed compressed, and known to be current without npm.
 //!
-//! The build writes a hash of its sources beside what it made. Whoever changes a source and does not build again is told by the project rules.
+//! The build writes a hash of its sources beside its output. A source that was changed without a new build breaks the project rules.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where its sources are.
 const FOLDER: &str = "interfaces/web";
-/// What the build made, below [`FOLDER`].
+/// The output of the build, below [`FOLDER`].
 const BUILT: &str = "dist";
-/// The hash of the sources, beside what was made of them.
+/// The hash of the sources, beside the output.
 const MARK: &str = "SOURCES";
 /// Bytes of all files together, compressed.
 const BYTES_MAX: u64 = 600_000;
@@ -36,7 +36,7 @@ pub fn build(root: &Path) -> bool {
     written.is_ok() && faults.is_empty()
 }
 
-/// What was built is what the sources say, and small.
+/// Checks that the output is current, and small.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     let folder = root.join(FOLDER);
     let built = folder.join(BUILT);
@@ -51,7 +51,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// A hash of names and bytes of all sources: FNV-1a in 64 bits, which finds what was forgotten, not what was forged.
+/// A hash of names and bytes of all sources: FNV-1a in 64 bits, which finds forgotten builds, not forged ones.
 fn hash_of(folder: &Path) -> String {
     let mut sources = Vec::new();
     gather(folder, &mut sources);

@@ -1,11 +1,11 @@
-//! The places of the product where it would panic, counted by crate: `expect`, `panic!`, `unreachable!`, `assert!` and its kin, outside of
-//! tests. The page [`PAGE`] says of each crate why none of its places is reached, and how many there are at most; whoever takes one away
-//! lowers its number there.
+//! The places of the product where it would panic, counted by crate: `expect`, `panic!`, `unreachable!`, `assert!` and its kin, outside of tests. The
+//! page [`PAGE`] says of each crate why none of its places is reached, and how many there are at most; a change that removes one lowers the number
+//! there.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where the counts are kept, with what was found when the places were read.
+/// The page with the counts, and the findings of the last review.
 const PAGE: &str = "docs/decisions/2026-11-23-panics.md";
 /// Where the product lies; tests, benches and tools may panic.
 const PRODUCT: [&str; 5] = ["storage/", "language/", "engine/", "interfaces/", "src/"];

@@ -1,9 +1,9 @@
-//! Crates whose tests share a binary list them by hand: in `tests/suite.rs`, or as a binary of its own in `Cargo.toml`. A file that
-//! stands in neither would never be run, and nobody would be told.
+//! Crates whose tests share a binary list them by hand: in `tests/suite.rs`, or as a binary of its own in `Cargo.toml`. A file in neither would
+//! silently never run.
 
 use std::path::{Path, PathBuf};
 
-/// What lists the tests that share a process.
+/// Lists the tests that share a process.
 const SUITE: &str = "tests/suite.rs";
 
 /// Each test of a crate that has a [`SUITE`] is listed.

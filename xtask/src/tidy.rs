@@ -16,17 +16,17 @@ use crate::walk;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Lines of a Rust file that nobody may pass.
+/// The most lines of a Rust file.
 const FILE_LINES_MAX: usize = 900;
 /// Share of files that must stay under [`FILE_LINES_USUAL`] lines, in percent.
 const FILE_USUAL_PERCENT: usize = 85;
-/// What an ordinary file keeps under.
+/// The usual limit of a file.
 const FILE_LINES_USUAL: usize = 450;
 /// Lines of a function that need a reason; the count of longer ones is a ratchet.
 const FUNCTION_LINES_MAX: usize = 70;
 /// Functions longer than [`FUNCTION_LINES_MAX`] today. Lower it when you shorten one.
 const FUNCTIONS_LONG_MAX: usize = 16;
-/// What the root of each crate says: no `unwrap` in it but in tests. Integration tests and examples are crates of their own.
+/// The attribute of each crate's root: no `unwrap` but in tests. Integration tests and examples are crates of their own.
 const NO_UNWRAP: &str = "#![cfg_attr(not(test), deny(clippy::unwrap_used))]";
 /// Written apart so that this file does not find itself.
 const BANNED: [(&str, &str); 4] = [
@@ -36,7 +36,7 @@ const BANNED: [(&str, &str); 4] = [
     (concat!("#[", "ignore]"), "name the reason: #[ignore = \"soak: …\"]"),
 ];
 
-/// Runs every rule; prints what is broken; true where nothing is.
+/// Checks every rule; prints faults; true where there are none.
 pub fn run(root: &Path) -> bool {
     let mut faults = Vec::new();
     import_table(root, &mut faults);
@@ -86,7 +86,7 @@ fn import_table(root: &Path, faults: &mut Vec<String>) {
     cycles(&actual.imports, faults);
 }
 
-/// Holds a table against what is: each arrow has a place in it, and each of its arrows is used.
+/// Compares a table with the actual imports: each import is in it, and each of its entries is used.
 fn compare_imports(promised: &Imports, actual: &Imports, table: &str, faults: &mut Vec<String>) {
     let none = BTreeSet::new();
     for (package, imports) in actual {

@@ -1,4 +1,4 @@
-//! Who pays: accounts and their limits, shares, time, bytes, and what ends work that takes too much.
+//! Resource accounting: accounts and their limits, shares, time, bytes, and rules that end or slow queries.
 
 pub(crate) mod accounted_bytes;
 pub mod accounts;

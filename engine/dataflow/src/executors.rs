@@ -1,4 +1,4 @@
-//! A query on one executor: its tree of operators, whose turn it is, and one call of one operator.
+//! A query on one executor: its tree of operators, the choice of the next one, and its calls.
 
 pub(crate) mod call;
 pub(crate) mod closing;

@@ -1,4 +1,4 @@
-//! What users write: operators and their context, policies, and the graph that is made of them.
+//! The public building blocks: operators and their context, policies, and the graph made of them.
 
 pub mod context;
 pub mod graph;

@@ -13,13 +13,13 @@
 //!       └─ root          any other work, one quota a turn     root.rs
 //! ```
 //!
-//! The same operators run without tasks in the second driver, `pipeline`: a small query on the thread that asks, a sub-query within an operator.
+//! The same operators run without tasks in the second driver, `pipeline`: a small query on the calling thread, a sub-query within an operator.
 //!
-//! The crate has folders; ARCHITECTURE.md says which may use which. Reading order: `terms` (who is meant, what is sent, limits,
-//! rules, faults), `graphs` (what users write: operators, their [`Context`], policies, a checked graph), `accounting` (who pays: accounts,
-//! shares, bytes, time), `queries` (what executors and the client share of a query: `level` and `progress` say when a stream is at its end),
-//! `executors` (`tree`, `ready` and `station`: scope instances and what has work; `local`, `turn`, `step` and `call`: one query on one executor,
-//! whose turn it is, one call, and what the operator asks in it; `ends` and `closing`: how scope instances end). [`runtime`] holds it all.
+//! The crate has folders; ARCHITECTURE.md says which may use which. Reading order: `terms` (ids, messages, limits, rules, faults), `graphs` (the
+//! public building blocks: operators, their [`Context`], policies, a checked graph), `accounting` (accounts, shares, bytes, time), `queries` (the
+//! state of a query that executors and the client share: `level` and `progress` say when a stream is at its end), `executors` (`tree`, `ready` and
+//! `station`: scope instances and which have work; `local`, `turn`, `step` and `call`: one query on one executor, the choice of the next operator,
+//! one call of it, and its calls into the runtime; `ends` and `closing`: how scope instances end). [`runtime`] holds it all.
 //!
 //! # Beside the paper
 //!

@@ -1,18 +1,18 @@
 //! The pipeline driver: the operators of a graph called in line, on one thread, without executors, tasks or counts across threads.
 //!
 //! The same operators run as tasks, with batches through mailboxes, in the exchange driver (`executor`, `turn`, `step`); an operator cannot tell
-//! which driver calls it. A pipeline pays where a task costs more than the work:
+//! which driver calls it. A pipeline is used where a task costs more than the work:
 //!
-//! - A small statement on the thread that asks ([`Pipeline::run`]). Most queries of a busy service look up a vertex and its neighbours, in less
-//!   time than it takes to tell an executor about them. It is tried for at most [`PIPELINE_NS_MAX`], and its answer is kept back until it is
-//!   done; a query that takes longer is begun anew on the executors, which share it out, list it and can end it.
-//! - A sub-query within an operator ([`Pipeline::feed`], [`Pipeline::work`]): batches of outer rows are fed in, inner rows come out. What its
-//!   operators charge, the operator around them charges; they yield when that one should.
+//! - A small statement on the calling thread ([`Pipeline::run`]). Most queries of a busy service look up a vertex and its neighbours, in less time
+//!   than it takes to send a command to an executor. It is tried for at most [`PIPELINE_NS_MAX`], and its answer is buffered until it is done; a query
+//!   that takes longer is begun anew on the executors, which distribute it, list it and can end it.
+//! - A sub-query within an operator ([`Pipeline::feed`], [`Pipeline::work`]): batches of outer rows are fed in, inner rows come out. The charges of
+//!   its operators are made by the operator around them; they yield when that one should.
 //!
-//! The rule is the executors' own: the furthest downstream that has work and room in its outputs. One message waits at a port, so a batch goes
-//! down the pipeline before the next is made. A graph is fit if it has no scopes ([`Graph::into_pipeline`]); routes mean nothing, since there is
-//! one place. Invariant: one thread at a time works in a [`Pipeline`], and no operator of it outlives a run or a [`Pipeline::reset`] unless it says
-//! that it may serve again. Cost: the operators' own, their making, and a few clock readings.
+//! The rule is the executors' own: the vertex furthest downstream that has work and room in its outputs. One message waits at a port, so a batch goes
+//! down the pipeline before the next is made. A graph is fit if it has no scopes ([`Graph::into_pipeline`]); routes mean nothing, since there is one
+//! thread. Invariant: one thread at a time works in a [`Pipeline`], and no operator of it outlives a run or a [`Pipeline::reset`] unless it says that
+//! it may serve again. Cost: the operators' own, their making, and a few clock readings.
 
 use crate::accounting::ledger::{BudgetExceeded, SpillExceeded};
 use crate::accounting::watch::{self, Tripwire};
@@ -33,14 +33,14 @@ use world::clock::monotonic_ns;
 use world::failpoint;
 use world::panics::caught;
 
-/// What came of trying.
+/// The outcome of a try.
 #[derive(Debug)]
 pub enum Tried<M> {
     /// All of it, in order.
     Done(Vec<M>),
     /// Its end with an error.
     Failed(Fault),
-    /// It takes too long or too much for the thread that asks.
+    /// It takes too much time or memory for the calling thread.
     Unfinished,
 }
 
@@ -61,20 +61,20 @@ pub struct Pipeline<M: Message> {
     mail: Mail<M>,
 }
 
-/// What the operators of a pipeline may reach during a call.
+/// The state that the operators of a pipeline may reach during a call.
 pub(crate) struct Mail<M: Message> {
     plan: Arc<PipelineGraph<M>>,
     /// By place.
     seats: Vec<Seat<M>>,
     /// Places that have work, a bit each.
     ready: Vec<u64>,
-    /// Places before this one are over.
+    /// Places before this one have ended.
     first: usize,
-    /// Messages that wait in all seats together: with fewer than one may have, none is full.
+    /// Messages in the queues of all seats together: with fewer than the limit of one queue, none is full.
     waiting: usize,
     /// The place whose output 0 is the graph's.
     output: Option<usize>,
-    /// What left the graph's output.
+    /// Messages that left the graph's output.
     sent: VecDeque<M>,
     sent_max: usize,
     shared: Option<Arc<dyn Any + Send + Sync>>,
@@ -87,7 +87,7 @@ struct Seat<M> {
     held: VecDeque<(usize, M)>,
     /// It has more work.
     again: bool,
-    /// Ports of whose end it was told, a bit each.
+    /// Ports whose end it has had, a bit each.
     told: u32,
     /// It comes to nothing any more.
     over: bool,
@@ -125,7 +125,7 @@ impl<M> Queue<M> {
     }
 }
 
-/// What a pipeline runs in: an operator, or the thread that asks.
+/// The host of a pipeline: an operator, or the calling thread.
 pub(crate) trait Host {
     fn should_yield(&self) -> bool;
     fn charge(&mut self, bytes: usize) -> Result<(), Failure>;
@@ -142,7 +142,7 @@ pub(crate) trait Host {
     fn worked_on(&mut self, tablet: TabletNo, amount: u64);
 }
 
-/// An operator that has a pipeline within it: what the pipeline's operators ask for, it asks for in their place.
+/// An operator that has a pipeline within it: it passes on the calls of the pipeline's operators.
 impl<M: Message> Host for Context<'_, M> {
     fn should_yield(&self) -> bool {
         Context::should_yield(self)
@@ -185,7 +185,7 @@ impl<M: Message> Host for Context<'_, M> {
     }
 }
 
-/// The thread that asks.
+/// The calling thread.
 struct Asker {
     until_ns: u64,
     bytes_max: u64,
@@ -206,14 +206,14 @@ impl Host for Asker {
     fn release(&mut self, bytes: usize) {
         self.held_bytes = self.held_bytes.saturating_sub(bytes as u64);
     }
-    /// Nothing is put aside here: a query without room begins anew on the executors.
+    /// Nothing is spilled here: a query without room begins anew on the executors.
     fn room(&self) -> u64 {
         u64::MAX
     }
     fn charge_spilled(&mut self, _: u64) -> Result<(), Failure> {
         Err(Box::new(SpillExceeded { level: Level::Query, limit: 0 }))
     }
-    /// It is not kept waiting: its query begins anew on the executors.
+    /// The query does not wait here: it begins anew on the executors.
     fn waker(&mut self) -> OperatorWaker {
         OperatorWaker(None)
     }
@@ -259,7 +259,7 @@ impl<M: Message> GraphBuilder<M> {
 }
 
 impl<M: Message> Graph<M> {
-    /// The same for pipelines; none if it has scopes. `counts`: whether it is counted how many rows come out of each vertex.
+    /// The same for pipelines; none if it has scopes. With `counts`, rows that leave each vertex are counted.
     pub fn into_pipeline(self, counts: bool) -> Option<PipelineGraph<M>> {
         let vertex = |member: &Inner| match member {
             Inner::Vertex(vertex) => Some(*vertex),
@@ -273,7 +273,7 @@ impl<M: Message> Graph<M> {
 }
 
 impl<M: Message> PipelineGraph<M> {
-    /// The names of its vertices, and where it is counted how many rows come out of them.
+    /// The names of its vertices, and their counters of rows.
     pub fn counts(&self) -> impl Iterator<Item = (&str, Arc<AtomicU64>)> {
         self.graph.vertices.iter().zip(&self.rows_out).map(|(vertex, rows)| (&*vertex.name, rows.clone()))
     }
@@ -297,7 +297,7 @@ impl<M: Message> Seat<M> {
     fn has_work(&self) -> bool {
         self.again || !self.inbox.is_empty()
     }
-    /// Were the ports before `order` told of their end, so that messages of the others may come in?
+    /// Have the ports before `order` had their end, so that messages of the others may come in?
     fn is_open(&self, order: usize) -> bool {
         let before = (1_u64 << order) - 1;
         u64::from(self.told) & before == before
@@ -305,7 +305,7 @@ impl<M: Message> Seat<M> {
     fn waiting(&self) -> usize {
         self.inbox.len() + self.held.len()
     }
-    /// Drops what waits.
+    /// Drops waiting messages.
     fn clear(&mut self) {
         self.inbox.clear();
         self.held.clear();
@@ -351,7 +351,7 @@ impl<M: Message> Mail<M> {
         self.is_full(place) || self.seats[place].over
     }
 
-    /// Has a place no room in its outputs?
+    /// Has an output of this place no room?
     fn is_full(&self, place: usize) -> bool {
         if self.output == Some(place) && self.sent.len() >= self.sent_max {
             return true;
@@ -403,7 +403,7 @@ impl<M: Message> Mail<M> {
         *word = if self.seats[place].has_work() { *word | bit } else { *word & !bit };
     }
 
-    /// All that leads here alone is over, but what must come to its own end.
+    /// Ends all places that lead here alone, but for those that must finish.
     pub(crate) fn close_inputs(&mut self, place: usize) {
         let plan = self.plan.clone();
         for closed in &plan.graph.vertices[plan.order[place]].closes {
@@ -420,7 +420,7 @@ impl<M: Message> Mail<M> {
         self.mark(place);
     }
 
-    /// A port of whose end the operator is to be told.
+    /// A port whose end the operator has not had yet.
     fn ended_port(&self, place: usize) -> Option<usize> {
         let plan = &*self.plan;
         let vertex = &plan.graph.vertices[plan.order[place]];
@@ -468,7 +468,7 @@ impl<M: Message> Pipeline<M> {
         Pipeline { plan: plan.clone(), operators: (0..places).map(|_| None).collect(), mail }
     }
 
-    /// Tries to run the query on this thread. Of a query with effects that is unfinished or failed, the caller undoes what it left.
+    /// Tries to run the query on this thread. If a query with effects is unfinished or fails, the caller undoes its effects.
     pub fn run(&mut self, bytes_max: u64) -> Tried<M> {
         let mut asker = Asker { until_ns: monotonic_ns() + PIPELINE_NS_MAX, bytes_max, held_bytes: 0 };
         self.mail.sent_max = PIPELINE_BATCHES_MAX + 1;
@@ -535,8 +535,8 @@ impl<M: Message> Pipeline<M> {
         Ok(flow)
     }
 
-    /// Tells the first operator that has had all its input of its end; none if there is no such operator. It is called when no place can run, so
-    /// what comes first is at its end, or waits for room that an end makes.
+    /// Calls the first operator that has had all its input for its end; none if there is no such operator. Called when no place can run: the first
+    /// place is then at its end, or waits for room that an end makes.
     fn tell_end(&mut self, host: &mut dyn Host) -> Result<Option<Flow>, Failure> {
         let plan = &*self.plan;
         for place in self.mail.first..plan.order.len() {
@@ -573,7 +573,7 @@ impl<M: Message> Pipeline<M> {
         Ok(None)
     }
 
-    /// What the operators find as [`Context::shared`] from now on.
+    /// Sets the value that the operators find as [`Context::shared`].
     pub fn share(&mut self, shared: Option<Arc<dyn Any + Send + Sync>>) {
         self.mail.shared = shared;
     }
@@ -583,8 +583,8 @@ impl<M: Message> Pipeline<M> {
         self.mail.send(0, 0, message);
     }
 
-    /// One call of one operator, in the place of the operator that it runs in: what came out, and whether there is more to do. `Ready` says that all
-    /// that was fed is worked off.
+    /// One call of one operator, on behalf of the operator around it: its output message, and whether there is more to do. `Ready` says that all
+    /// input is worked off.
     ///
     /// # Errors
     /// Those of its operators.
@@ -603,8 +603,8 @@ impl<M: Message> Pipeline<M> {
         })
     }
 
-    /// Drops what is under way; returns the bytes that were charged for it, which the caller gives back. Operators that have nothing to do keep
-    /// what they hold for later messages.
+    /// Drops unfinished messages; returns the bytes that were charged for them, which the caller releases. Operators without work keep their state
+    /// for later messages.
     pub fn stop(&mut self) -> usize {
         let mut charged = 0;
         for (seat, operator) in self.mail.seats.iter_mut().zip(&mut self.operators) {
@@ -632,7 +632,7 @@ impl<M: Message> Pipeline<M> {
         charged
     }
 
-    /// Bytes that are charged for what the operators hold.
+    /// Bytes that are charged for the operators' state.
     pub fn charged(&self) -> usize {
         self.mail.seats.iter().map(|seat| seat.charged).sum()
     }
@@ -642,7 +642,7 @@ impl<M: Message> Pipeline<M> {
 struct InPipeline<'a, M: Message> {
     mail: &'a mut Mail<M>,
     place: usize,
-    /// What the pipeline runs in.
+    /// The host of the pipeline.
     host: &'a mut dyn Host,
 }
 

@@ -1,4 +1,4 @@
-//! A query as all executors and its client see it: its progress, its output, and the line before the runtime.
+//! A query as all executors and its client share it: its progress, its output, and admission to the runtime.
 
 pub(crate) mod admission;
 pub mod handle;

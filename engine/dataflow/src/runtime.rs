@@ -50,7 +50,7 @@ impl Default for RuntimeOptions {
     }
 }
 
-/// The executors and the queries on them. Dropping it cancels what runs and joins the threads.
+/// The executors and the queries on them. Dropping it cancels running queries and joins the threads.
 pub struct Runtime<M: Message> {
     links: Arc<Links<M>>,
     workers: Workers,
@@ -85,13 +85,13 @@ impl<M: Message> Runtime<M> {
         self.links.executors()
     }
 
-    /// Starts a query, or puts it into the line if its accounts have no room now; its end is then like any other's, and
-    /// [`Fault::Refused`] if the line is full. Its home executor is the one with the fewest queries at home.
+    /// Starts a query, or queues it if its accounts have no room now; its end is then like any other's, and [`Fault::Refused`] if the queue is full.
+    /// Its home executor is the one with the fewest queries at home.
     pub fn submit(&self, graph: Graph<M>, options: QueryOptions) -> QueryHandle<M> {
         self.links.submit(graph, options)
     }
 
-    /// The queries that run now, and the turns of services that are at work, oldest first. A part of a query is in none of its own.
+    /// The running queries, and the turns of services that are at work, oldest first. A part of a query is listed as its whole only.
     pub fn queries(&self) -> Vec<QueryInfo> {
         let queries: Vec<_> = self.links.registry.lock().values().cloned().collect();
         let whole = queries.iter().filter(|query| query.whole.is_none());
@@ -101,7 +101,7 @@ impl<M: Message> Runtime<M> {
         all
     }
 
-    /// How far a query is; none if no such query runs.
+    /// The progress of a query; none if no such query runs.
     pub fn progress(&self, id: QueryId) -> Option<QueryProgress> {
         let query = self.links.registry.lock().get(&id.0).cloned();
         query.map(|query| query.progress())
@@ -147,12 +147,12 @@ impl<M: Message> Runtime<M> {
         }
     }
 
-    /// What is taken from each account of a tenant or a user that has limits on queries or bytes.
+    /// Usage of each account of a tenant or a user that has limits on queries or bytes.
     pub fn usage(&self) -> Vec<(TenantNo, Option<UserNo>, AccountUsage)> {
         self.links.admission.usage()
     }
 
-    /// What other runtimes, which share accounts with this one, leave of them. Queries that wait begin where there is room now.
+    /// Sets the room that other runtimes, which share accounts with this one, leave of them. Waiting queries begin where there is room now.
     pub fn leave_room(&self, rooms: &[(TenantNo, Option<UserNo>, AccountRoom)]) {
         for next in self.links.admission.leave_room(rooms) {
             self.links.post(next.home, Command::Start(next.clone()));
@@ -183,7 +183,7 @@ impl<M: Message> Runtime<M> {
         }
     }
 
-    /// The tablets, who hosts them, and how much time went into each.
+    /// The tablets, their hosts, and the time spent on each.
     pub fn tablets(&self) -> Vec<TabletInfo> {
         self.links.tablets.infos()
     }
@@ -265,7 +265,7 @@ impl<M: Message> Links<M> {
         self.services.shut_down(reason);
     }
 
-    /// Drops all commands that nobody will take.
+    /// Drops all commands that no executor will take.
     pub(crate) fn clear(&self) {
         for inbox in &self.inboxes {
             while inbox.queue.pop().is_some() {}

@@ -1,7 +1,7 @@
-//! Executors without threads: whoever asks steps them, one command or one call of one operator at a time, in an order drawn from a seed.
+//! Executors without threads: the caller steps them, one command or one call of one operator at a time, in an order drawn from a seed.
 //!
-//! So a schedule that broke something comes again. And as no timer fires, a query that would go on only because somebody looked once more
-//! after a while stands still here, where it is seen: every wake must be exact.
+//! So a schedule that broke something can be repeated. And as no timer fires, a query that would go on only because of a periodic re-check stands
+//! still here, where a test sees it: every wake must be exact.
 
 use crate::accounting::tablets::Tablets;
 use crate::executors::executor::Executor;
@@ -19,7 +19,7 @@ pub struct Stepped<M: Message> {
 }
 
 impl<M: Message> Stepped<M> {
-    /// So many executors, and one tablet each.
+    /// Executors, with one tablet each.
     pub fn new(executors: usize, seed: u64) -> Stepped<M> {
         let count = executors.max(1);
         let links =

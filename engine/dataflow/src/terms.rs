@@ -1,4 +1,4 @@
-//! Words of the crate: who is meant, what is sent, limits, rules, faults.
+//! Terms of the crate: ids, messages, limits, rules, faults.
 
 pub(crate) mod fault;
 pub(crate) mod ids;

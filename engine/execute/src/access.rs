@@ -1,8 +1,7 @@
-//! What a statement reads and what it writes: a snapshot, or a transaction with its view of its own writes.
+//! The graph as a statement accesses it: a snapshot, or a transaction with its view of its own writes.
 //!
-//! Operators take the view when their first rows arrive and keep it. A writing operator sees all its input before it begins and
-//! refreshes the view before it hands on a row, so what stands above it in the plan reads what it wrote, and what stands below
-//! does not: this is all the staging that a statement needs.
+//! Operators take the view when their first rows arrive and keep it. A writing operator sees all its input before it begins and refreshes the view
+//! before it emits a row, so operators above it in the plan read its writes, and operators below do not: a statement needs no other staging.
 
 use crate::ExecuteError;
 use crate::imports::{FetchAccount, Imports};
@@ -16,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use store::Snapshot;
 use transact::{Mode, ReadSet, Transaction};
 
-/// What a statement may do.
+/// The access that a statement has.
 #[derive(Clone)]
 pub enum Access {
     /// Read this snapshot.
@@ -25,7 +24,7 @@ pub enum Access {
     Write(Arc<Transaction>),
 }
 
-/// What a statement changed.
+/// Counters of a statement's changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Counters {
@@ -68,7 +67,7 @@ impl Counting {
     }
 }
 
-/// What all operators of one statement share.
+/// State shared by all operators of one statement.
 pub(crate) struct Environment {
     view: RwLock<Snapshot>,
     transaction: Option<Arc<Transaction>>,
@@ -76,7 +75,7 @@ pub(crate) struct Environment {
     pub(crate) request: Request,
     pub(crate) batch_rows: usize,
     pub(crate) counting: Counting,
-    /// What LOAD may read, and who pays for it.
+    /// The sources of LOAD, and the account that is charged.
     pub(crate) imports: Imports,
     pub(crate) account: FetchAccount,
     /// Where rows may be put aside.
@@ -85,15 +84,15 @@ pub(crate) struct Environment {
     pub(crate) cache: Option<CacheAccess>,
     /// How sources of searched paths are shared out, where the text says so.
     pub(crate) dispatch: Option<paths::DispatchPolicy>,
-    /// What operators say of themselves for PROFILE, by plan node: the last word of each.
+    /// Remarks of operators for PROFILE, by plan node: the last one of each.
     pub(crate) told: Mutex<BTreeMap<usize, String>>,
-    /// What a statement that asks for paths could ask instead, said if its budget is exceeded.
+    /// A hint at a cheaper form of a statement that returns paths, given if its budget is exceeded.
     pub(crate) instead: OnceLock<&'static str>,
-    /// Bytes the statement may hold.
+    /// Bytes that the statement may hold.
     pub(crate) bytes_max: u64,
 }
 
-/// Where operators find what they share: known when they are compiled, or put there before each run of a kept pipeline.
+/// Where operators find their environment: fixed when they are compiled, or set before each run of a cached pipeline.
 #[derive(Clone)]
 pub(crate) struct EnvironmentSlot {
     pub(crate) batch_rows: usize,
@@ -112,7 +111,7 @@ impl EnvironmentSlot {
     pub(crate) fn fixed(environment: &Arc<Environment>) -> EnvironmentSlot {
         EnvironmentSlot { batch_rows: environment.batch_rows, place: SlotKind::Fixed(environment.clone()) }
     }
-    /// Of the operators of a kept pipeline.
+    /// For the operators of a cached pipeline.
     pub(crate) fn kept(batch_rows: usize) -> EnvironmentSlot {
         EnvironmentSlot { batch_rows, place: SlotKind::Kept(Arc::default()) }
     }
@@ -125,11 +124,11 @@ impl EnvironmentSlot {
             }
         }
     }
-    /// Of a pipeline on the asking thread, which is kept for many runs?
+    /// Does it belong to a pipeline on the calling thread, which is cached for many runs?
     pub(crate) fn is_kept(&self) -> bool {
         matches!(self.place, SlotKind::Kept(_))
     }
-    /// Before a run of a kept pipeline; `None` after it, so that nothing is held between runs.
+    /// Sets it before a run of a cached pipeline, and `None` after it, so that nothing is held between runs.
     pub(crate) fn set(&self, environment: Option<Arc<Environment>>) {
         if let SlotKind::Kept(place) = &self.place {
             *place.lock() = environment;
@@ -164,7 +163,7 @@ impl Environment {
     pub(crate) fn within(self, bytes_max: u64) -> Environment {
         Environment { bytes_max, ..self }
     }
-    /// The same, with what LOAD may read, and who pays for it.
+    /// The same, with the sources of LOAD, and the account that is charged.
     pub(crate) fn importing_from(self, imports: Imports, account: FetchAccount) -> Environment {
         Environment { imports, account, ..self }
     }
@@ -196,17 +195,17 @@ impl Environment {
     pub(crate) fn is_recording(&self) -> bool {
         self.recording().is_some()
     }
-    /// Tells the transaction what was read; does nothing for a plain snapshot. Call it once a batch.
+    /// Records reads in the transaction; does nothing for a plain snapshot. Call it once a batch.
     pub(crate) fn record(&self, tell: impl FnOnce(&ReadSet)) {
         if let Some(transaction) = self.recording() {
             tell(transaction.reads());
         }
     }
-    /// The transaction, for those who write.
+    /// The transaction, for writing operators.
     pub(crate) fn transaction(&self) -> Result<&Transaction, ExecuteError> {
         self.transaction.as_deref().ok_or(ExecuteError::ReadOnly)
     }
-    /// Makes what was written so far visible to operators that have not taken their view yet.
+    /// Makes earlier writes visible to operators that have not taken their view yet.
     pub(crate) fn refresh(&self) -> Result<Snapshot, ExecuteError> {
         let transaction = self.transaction()?;
         transaction.refresh()?;

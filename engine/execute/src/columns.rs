@@ -1,5 +1,5 @@
-//! Columns put end to end: what build sides and sorts keep is one batch, so that each output row is a row number. A build side may be
-//! large, so it is put together batch by batch ([`Gathering`]).
+//! Concatenated columns: build sides and sorts keep one batch, so that each output row is a row number. A build side may be large, so it is
+//! concatenated batch by batch ([`Gathering`]).
 
 use model::batch::Carried;
 use model::{Batch, ColumnBuilder};
@@ -52,7 +52,7 @@ impl Gathering {
     }
 }
 
-/// A batch's rows from here on, at most `rows_max`; rows without columns cost nothing.
+/// A batch's rows from `start` on, at most `rows_max`; rows without columns cost nothing.
 pub(crate) fn piece(batch: &Batch, start: usize, rows_max: usize) -> Batch {
     let end = batch.len().min(start + rows_max);
     if batch.width() == 0 { Batch::new(Vec::new(), end - start) } else { batch.slice(start, end) }

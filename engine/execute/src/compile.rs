@@ -1,7 +1,8 @@
-//! From plan to dataflow graph: one match leads from each node to the file of its operator.
+//! From plan to dataflow graph: one match that maps each node to the file of its operator.
 //!
-//! How each node runs was chosen when the plan was lowered ([`Physical`]): nothing is chosen here but what depends on the run. The walk goes
-//! down with the demand for each node's rows and comes back up with a [`Stream`]: the vertex whose rows these are, and their layout. Inside an `Apply` every row carries the number of the outer row it belongs to in a hidden column
+//! The algorithm of each node was chosen when the plan was lowered ([`Physical`]): only decisions that depend on the run are made here. The walk goes
+//! down with the demand for each node's rows and comes back up with a [`Stream`]: the vertex that emits the rows, and their layout. Inside an `Apply`
+//! every row carries the number of its outer row in a hidden column
 //! (`row`), which is required throughout; operators that group, order or count treat it as a leading key.
 
 use crate::ExecuteError;
@@ -37,11 +38,11 @@ pub(crate) struct CompiledStatement {
     pub(crate) node_count: usize,
     /// Nodes that run within other nodes' vertices.
     pub(crate) staged: Vec<Staged>,
-    /// Parameters that must stay as they are for it to be right in another run; none if it is right in this one only.
+    /// Parameters whose values were compiled in; none if the graph is valid for this run only.
     pub(crate) fixed: Option<BTreeSet<Name>>,
 }
 
-/// Compiles a whole statement. `run` is the run it is compiled for, or the first one; its operators find theirs at `environment_slot`.
+/// Compiles a whole statement. `run` is the run it is compiled for, or the first one; its operators find their environment at `environment_slot`.
 pub(crate) fn statement(
     (plan, columns): (&Plan, &[(Name, Var)]),
     (physical, variables): (&Arc<Physical>, usize),
@@ -106,14 +107,14 @@ pub(crate) struct Staged {
     pub(crate) rows: Arc<AtomicU64>,
 }
 
-/// A node on the way down the plan, with what is said of its rows above it.
+/// A node on the way down the plan, with the properties of its rows known above it.
 struct Descent<'p> {
     plan: &'p Plan,
     demand: NodeDemand,
 }
 
 impl Descent<'_> {
-    /// The demand that its operator knows of: what has effects makes all its rows.
+    /// The demand for the operator itself: one with effects makes all its rows.
     fn own_demand(&self) -> NodeDemand {
         if self.plan.has_effects() { NodeDemand::default() } else { self.demand }
     }
@@ -122,7 +123,7 @@ impl Descent<'_> {
 /// The walk's state.
 pub(crate) struct Compiler {
     pub(crate) builder: GraphBuilder<Rows>,
-    /// Where operators will find what they share.
+    /// Where operators will find their environment.
     pub(crate) environment: EnvironmentSlot,
     pub(crate) snapshot: Snapshot,
     pub(crate) executors: usize,
@@ -136,7 +137,7 @@ pub(crate) struct Compiler {
     /// Pipelines within operators count their rows, which executors share, only for PROFILE.
     is_profiled: bool,
     variables: u32,
-    /// What was chosen for each node.
+    /// The physical choices for each node.
     physical: Arc<Physical>,
     /// The demand for the rows of the node that is compiled.
     pub(crate) demand: NodeDemand,
@@ -144,11 +145,11 @@ pub(crate) struct Compiler {
     pub(crate) of_side: NodeDemand,
     /// The demand for the rows of its main input.
     pub(crate) of_input: Option<NodeDemand>,
-    /// Column of the vertices whose edges the operator reads that is attached next: where its rows are worked on.
+    /// For the operator that is attached next: column of the vertices whose edges it reads, by which its rows are placed.
     pub(crate) placed_by: Option<usize>,
     /// The scope whose instances span executors, if one is being filled.
     pub(crate) wide: Option<ScopeNo>,
-    /// Outside of scopes: what leaves wait for, instead of the start of the query.
+    /// Outside of scopes: the stream whose end the leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
     /// Chunks that the last leaf reads, where rows of its vertices are to stay together.
     pub(crate) chunks_scanned: usize,
@@ -161,8 +162,8 @@ pub(crate) struct Compiler {
 impl Compiler {
     /// Compiles one node and all below it.
     ///
-    /// The nodes from main input to main input may be many and the stack is not, so they are not walked by recursion: on the way down it is
-    /// worked out what is said of each node's rows, on the way up each operator is given its input.
+    /// The nodes from main input to main input may be many and the stack is small, so they are not walked by recursion: the properties of each node's
+    /// rows are computed on the way down, and each operator gets its input on the way up.
     pub(crate) fn plan(&mut self, plan: &Plan) -> Result<Stream, ExecuteError> {
         let outer = (self.current, self.demand, self.of_input);
         let first = self.node_count;
@@ -194,7 +195,7 @@ impl Compiler {
         stream
     }
 
-    /// What was chosen for the node that is compiled.
+    /// The physical choice for the present node.
     fn chosen(&self) -> Result<&PhysicalNode, ExecuteError> {
         let missing = || ExecuteError::Plan("the plan was not lowered".to_string());
         self.physical.node(self.current).ok_or_else(missing)
@@ -212,7 +213,7 @@ impl Compiler {
             && (self.executors == 1 || self.chunks_scanned >= self.executors * TOGETHER_CHUNKS_PER_EXECUTOR)
     }
 
-    /// A leaf reads the chunks that may hold what passes: where rows of its vertices are to stay together, how many these are counts.
+    /// A leaf reads the chunks that may hold matches; their number decides whether rows are placed by vertex.
     pub(crate) fn scans(&mut self, labels: &plan::LabelExpr) {
         if self.executors > 1 && self.physical.nodes_together() {
             let filter = crate::labels::filter(labels, self.snapshot.catalog());
@@ -220,7 +221,7 @@ impl Compiler {
         }
     }
 
-    /// What is said of the rows of a node's main input.
+    /// The properties of the rows of a node's main input.
     fn below<'p>(&mut self, step: &Descent<'p>, input: &'p Plan) -> Result<Descent<'p>, ExecuteError> {
         let demand = match step.plan {
             Plan::Limit(node) => operator::limit::demand(self, node, step.own_demand())?,
@@ -282,7 +283,7 @@ impl Compiler {
     pub(crate) fn row(&self) -> Option<Var> {
         self.inside.as_ref().map(|inside| inside.row)
     }
-    /// A demand for so many rows of a node's main input, of each outer row if in a sub-query.
+    /// A demand for rows of a node's main input, for each outer row if in a sub-query.
     pub(crate) fn stated(&mut self, wanted: Wanted) -> NodeDemand {
         match (&mut self.inside, wanted) {
             (None, _) | (_, Wanted::All) => NodeDemand::of_all(wanted),
@@ -300,7 +301,7 @@ impl Compiler {
         let (inside, stated) = self.inside.as_ref().zip(demand.by_row)?;
         inside.rows.has_instances().then(|| Counters::new(&inside.rows, stated))
     }
-    /// What the operator of the node that is compiled, whose input has this layout, knows of the demand for its rows.
+    /// The demand for the rows of the present node's operator, whose input has this layout.
     pub(crate) fn demand_port(&self, layout: &Layout) -> DemandPort {
         let NodeDemand { wanted, by_row } = self.demand;
         let column = self.row().filter(|_| by_row.is_some()).and_then(|row| layout.position(row));
@@ -344,7 +345,7 @@ impl Compiler {
         let _watched = watch::enter(Limited::new(START_VALUE_TIME_MAX, START_VALUE_BYTES_MAX));
         Ok(compiled.evaluate_row(&Batch::unit(), 0, &scope)?)
     }
-    /// Its operators share what a second run would find used up.
+    /// Marks the graph as valid for one run: its operators share state that a second run would find used up.
     pub(crate) fn for_this_run_only(&self) {
         self.this_run_only.set(true);
     }
@@ -352,7 +353,7 @@ impl Compiler {
     pub(crate) fn is_for_this_run_only(&self) -> bool {
         self.this_run_only.get()
     }
-    /// The transaction, for those who write.
+    /// The transaction, for writing operators.
     pub(crate) fn transaction(&self) -> Result<&Transaction, ExecuteError> {
         self.run.transaction()
     }
@@ -374,7 +375,7 @@ impl Compiler {
         }
         (picks.into(), kept)
     }
-    /// Options of a vertex with so many ports in the current scope.
+    /// Options of a vertex with `ports` ports in the current scope.
     pub(crate) fn options(&self, ports: usize) -> VertexOptions {
         let scope = self.inside.as_ref().map_or(ScopeNo::ROOT, |inside| inside.scope);
         VertexOptions::ports(ports).in_scope(scope)
@@ -404,7 +405,7 @@ impl Compiler {
         self.builder.connect(stream.vertex, stream.output, to, port, route);
         spread || stream.parallel
     }
-    /// Connects a stream to a port so that all its rows come to one place.
+    /// Connects a stream to a port so that all its rows come to one executor.
     pub(crate) fn gather(&mut self, stream: &Stream, to: VertexNo, port: usize) {
         let route = if stream.parallel && self.inside.is_none() { Route::Gather } else { Route::Local };
         self.builder.connect(stream.vertex, stream.output, to, port, route);

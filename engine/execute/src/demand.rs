@@ -1,12 +1,12 @@
-//! Demand while a statement runs: how many rows of an operator are still wanted, and how many are handed on together.
+//! Demand while a statement runs: how many rows of an operator are still wanted, and how many are emitted together.
 //!
-//! What is known of it before is [`Wanted`]. Work for a batch of outer rows runs in one scope instance, or within one operator, so a
-//! sub-query's demand is counted for each outer row, in counters that the instance shares ([`RowDemand`]); outside sub-queries each operator
-//! counts for itself. An operator asks through its [`DemandPort`]: a row may be made of an input row as long as some are wanted of it, and the
-//! first rows are handed on in small pieces, so that the consumer can say that it has enough.
+//! The demand known before the run is [`Wanted`]. Work for a batch of outer rows runs in one scope instance, or within one operator, so a sub-query's
+//! demand is counted for each outer row, in counters that the instance shares ([`RowDemand`]); outside sub-queries each operator counts for itself.
+//! An operator asks its [`DemandPort`]: a row may be made of an input row as long as some are wanted of it, and the first rows are emitted in small
+//! pieces, so that the consumer can stop it.
 //!
-//! Invariant: a counter only falls. A maker below `Most` counts a row down when it makes it, since the row is sure to arrive; who stated the
-//! demand ends an outer row when it has enough. Cost: one look at a counter for each row of input.
+//! Invariant: a counter only falls. An operator below `Most` counts a row down when it makes it, since the row is sure to arrive; the consumer that
+//! stated the demand ends an outer row when it has enough. Cost: one look at a counter for each row of input.
 
 use crate::rows::Rows;
 use crate::scope_rows::ScopeRows;
@@ -26,11 +26,11 @@ const PIECE_ROWS_GROWTH: usize = 8;
 #[derive(Debug)]
 pub(crate) struct RowDemand(Box<[AtomicU32]>);
 
-/// More than can be counted: such a demand ends when whoever stated it says so.
+/// More than can be counted: such a demand ends only when the consumer says so.
 const UNCOUNTED: u32 = u32::MAX;
 
 impl RowDemand {
-    /// `most` rows are wanted of each of so many outer rows.
+    /// `most` rows are wanted of each of `rows` outer rows.
     pub(crate) fn new(rows: usize, most: u64) -> RowDemand {
         let most = u32::try_from(most).unwrap_or(UNCOUNTED);
         RowDemand((0..rows).map(|_| AtomicU32::new(most)).collect())
@@ -85,11 +85,11 @@ impl Counters {
     }
 }
 
-/// The demand for the rows of a plan node, as it is known on the way down the plan.
+/// The demand for the rows of a plan node, as known on the way down the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeDemand {
     pub(crate) wanted: Wanted,
-    /// In a sub-query: by which counters it is known of which outer rows nothing is wanted any more.
+    /// In a sub-query: the counters that tell of which outer rows nothing more is wanted.
     pub(crate) by_row: Option<Stated>,
 }
 
@@ -106,7 +106,7 @@ impl NodeDemand {
     pub(crate) fn of_input(self, plan: &Plan) -> NodeDemand {
         NodeDemand { wanted: plan.wanted_of_input(self.wanted), ..self }
     }
-    /// Rows may fall away on their way here, or become many.
+    /// The demand below an operator that may drop rows, or multiply them.
     pub(crate) fn thinned(self) -> NodeDemand {
         NodeDemand { wanted: self.wanted.thinned(), ..self }
     }
@@ -125,7 +125,7 @@ pub(crate) fn number(batch: &Batch, column: usize, row: usize) -> usize {
     }
 }
 
-/// What an operator knows of the demand for its rows.
+/// An operator's view of the demand for its rows.
 #[derive(Clone)]
 pub(crate) struct DemandPort {
     wanted: Wanted,
@@ -134,7 +134,7 @@ pub(crate) struct DemandPort {
     piece: usize,
     /// Rows of all together that are still wanted of it.
     left: usize,
-    /// Where outer rows take turns: the row at work, and the rows that it may make before the consumer is asked.
+    /// Where outer rows take turns: the row at work, and the number of rows it may make before the consumer is asked.
     turn: (usize, usize),
 }
 
@@ -151,7 +151,7 @@ struct ByRow {
 }
 
 impl DemandPort {
-    /// `by_row`: the column of the outer row's number in the input, and where its counters are, unless they are given.
+    /// `by_row`: the column of the outer row's number in the input, and the counters, unless they come with the instance.
     pub(crate) fn new(wanted: Wanted, by_row: Option<(usize, Option<Counters>)>) -> DemandPort {
         let by_row = by_row.map(|(column, counters)| ByRow { column, counters, demand: None });
         let mut port = DemandPort { wanted, by_row, piece: usize::MAX, left: usize::MAX, turn: NOBODYS_TURN };
@@ -177,7 +177,7 @@ impl DemandPort {
         }
         self.begin_anew();
     }
-    /// A batch of so many rows begins.
+    /// A batch of `rows` rows begins.
     pub(crate) fn enter(&mut self, context: &Context<'_, Rows>, rows: usize) {
         let Some(by_row) = &mut self.by_row else { return };
         match &by_row.counters {
@@ -215,7 +215,7 @@ impl DemandPort {
     pub(crate) fn is_over(&self) -> bool {
         self.left == 0
     }
-    /// Rows that are handed on together next, where so many are made already; at most `batch_rows`.
+    /// Size of the next piece to emit, after `made` rows; at most `batch_rows`.
     pub(crate) fn piece(&self, made: usize, batch_rows: usize) -> usize {
         self.piece.min(batch_rows).min(made.saturating_add(self.left))
     }
@@ -231,12 +231,12 @@ impl DemandPort {
             None => self.is_few() && self.piece < batch_rows,
         }
     }
-    /// Rows were handed on, and the next piece is larger. May the consumer find that it has enough, so that it should be asked first?
+    /// Rows were emitted; the next piece is larger. Returns whether the consumer may now have enough, and should be asked first.
     pub(crate) fn handed_on(&mut self, batch_rows: usize) -> bool {
         self.piece = self.piece.saturating_mul(PIECE_ROWS_GROWTH);
         self.is_eager(batch_rows)
     }
-    /// Rows that are wanted of the outer row that this row belongs to; where outer rows take turns, before the consumer is asked.
+    /// Rows that are wanted of this row's outer row; where outer rows take turns, before the consumer is asked.
     #[inline]
     pub(crate) fn wanted(&self, batch: &Batch, row: usize) -> usize {
         let Some(by_row) = &self.by_row else { return self.left };
@@ -249,7 +249,7 @@ impl DemandPort {
             (_, Wanted::All) => usize::MAX,
         }
     }
-    /// So many rows were made of this row. Returns whether that is enough.
+    /// `count` rows were made of this row. Returns whether that is enough.
     #[inline]
     pub(crate) fn made(&mut self, batch: &Batch, row: usize, count: usize) -> bool {
         match self.wanted {
@@ -273,7 +273,7 @@ impl DemandPort {
             Some(_) => false,
         }
     }
-    /// So many rows were made, of whatever rows: for who counts for all of them together.
+    /// `count` rows were made, of any rows: for operators that count for all of them together.
     pub(crate) fn made_all(&mut self, count: usize) {
         if self.left != usize::MAX {
             self.left = self.left.saturating_sub(count);

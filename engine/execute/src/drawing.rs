@@ -1,14 +1,14 @@
 //! Fan-outs that open a cursor for each row and draw from it until it is empty: look-ups, lists that are counted, files, procedures.
 //!
-//! The loop over rows stands here once: where it was left, rows that nobody needs any more, room in the output. An operator says how a
-//! cursor opens and how values are taken from it.
+//! The loop over rows is here: resuming, skipping rows that are no longer wanted, room in the output. An operator defines how a cursor opens and how
+//! values are taken from it.
 
 use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
 use model::{Batch, Column};
 
-/// What each row gives, value by value.
+/// A source of values for each row.
 pub(crate) trait Draw: Send {
-    /// What is left of one row.
+    /// The rest of one row's values.
     type Cursor: Send;
 
     /// A new batch of input.
@@ -16,10 +16,10 @@ pub(crate) trait Draw: Send {
         let _ = (batch, execution);
         Ok(())
     }
-    /// What a row gives.
+    /// Opens the cursor of a row.
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor>;
-    /// Takes up to `room` values, at least one if there is one, and keeps them for the columns: how many, and whether the cursor is empty,
-    /// or waits.
+    /// Takes up to `room` values, at least one if there is one, and keeps them for the columns; returns their number, and whether the cursor is
+    /// empty, or waits.
     fn draw(
         &mut self,
         cursor: &mut Self::Cursor,
@@ -28,11 +28,11 @@ pub(crate) trait Draw: Send {
     ) -> Try<(usize, Progress)>;
     /// The new columns of the values since the last call.
     fn columns(&mut self) -> Vec<Column>;
-    /// Bytes that are charged for what it and its cursor hold.
+    /// Bytes that are charged for it and its cursor.
     fn charged(&self) -> usize {
         0
     }
-    /// Are the values since the last call of [`columns`](Self::columns) so large that they are handed on as they are?
+    /// Are the values since the last call of [`columns`](Self::columns) so large that they are emitted as they are?
     fn is_full(&self) -> bool {
         false
     }

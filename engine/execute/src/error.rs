@@ -1,4 +1,4 @@
-//! What can go wrong while a statement runs: for the caller a typed enum, for the user a stable code, a message and a hint.
+//! Errors of a running statement: for the caller a typed enum, for the user a stable code, a message and a hint.
 
 use dataflow::{Fault, GraphError};
 use expression::EvalError;
@@ -36,17 +36,17 @@ pub enum ExecuteError {
     NoProcedure(String),
     /// A procedure was called wrongly.
     ProcedureCall(String),
-    /// Something outside of the database, such as a file, is not there or not as it should be.
+    /// A resource outside of the database, such as a file, is missing or faulty.
     External(String),
-    /// A file that LOAD reads holds what it must not hold.
+    /// The content of a file that LOAD reads is malformed.
     FileContent(String),
-    /// Work that is no plan's failed, with the words of its room.
+    /// A job failed, with the code and message of its own crate.
     Job {
         /// The stable code.
         code: String,
-        /// What happened.
+        /// The message.
         message: String,
-        /// What the user could do about it.
+        /// Advice for the user.
         hint: Option<String>,
     },
     /// The plan is one that this executor does not run: an error of the engine.
@@ -65,13 +65,13 @@ pub enum ExecuteError {
     },
     /// The byte budget of the query, or of its user, its tenant or the machine, was exceeded.
     OverBudget {
-        /// Whose budget.
+        /// The level whose budget was passed.
         level: dataflow::Level,
         /// The budget in bytes.
         limit: u64,
-        /// Which operators held how many bytes, most first.
+        /// Bytes by operator, the most first.
         held: Vec<(String, u64)>,
-        /// What to ask instead, where the statement asks for paths.
+        /// A cheaper form of the statement, if it returns paths.
         instead: Option<&'static str>,
     },
     /// More rows are put aside on disk than the user, the tenant or the machine may.
@@ -126,7 +126,7 @@ impl ExecuteError {
             }
         }
     }
-    /// May the same query succeed if it is asked again?
+    /// May the same query succeed if it runs again?
     pub fn is_retryable(&self) -> bool {
         match self {
             ExecuteError::Eval(error) => error.class == ErrorClass::Unavailable,
@@ -135,7 +135,7 @@ impl ExecuteError {
             _ => false,
         }
     }
-    /// What the user could do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             ExecuteError::Eval(error) => return error.hint.clone(),
@@ -293,7 +293,7 @@ impl From<Fault> for ExecuteError {
     }
 }
 
-/// What an operator returned with `?`, found again by its type.
+/// The error that an operator returned with `?`, recovered by its type.
 pub(crate) fn from_failure(failure: dataflow::Failure) -> ExecuteError {
     failure
         .downcast::<ExecuteError>()

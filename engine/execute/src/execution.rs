@@ -1,4 +1,4 @@
-//! Starting a statement: bind, compile, submit; or, a small one, run it here by a pipeline kept from before ([`Ready`]).
+//! Starting a statement: bind, compile, submit; or run a small one on the calling thread with a cached pipeline ([`Ready`]).
 
 mod credit;
 mod prepared;
@@ -25,11 +25,11 @@ use std::time::Duration;
 /// How one statement runs.
 #[derive(Clone, Debug)]
 pub struct ExecuteOptions {
-    /// Who pays.
+    /// The tenant that is charged.
     pub tenant: TenantNo,
-    /// Which of its users asks.
+    /// The tenant's user who runs it.
     pub user: dataflow::UserNo,
-    /// What lists of running queries call it: the text, usually.
+    /// Its name in lists of running queries: the text, usually.
     pub label: String,
     /// End it with an error after this long.
     pub deadline: Option<Duration>,
@@ -39,9 +39,9 @@ pub struct ExecuteOptions {
     pub batch_rows: usize,
     /// Batches that may wait for the client.
     pub output_batches_max: usize,
-    /// What LOAD may read.
+    /// The sources of LOAD.
     pub imports: Imports,
-    /// Where rows are put aside that the query has no room for; they are not where absent.
+    /// Where rows are spilled that the query has no room for; without it they are not spilled.
     pub spill: Option<Arc<SpillFolder>>,
     /// Results of node programs that are cached; none are where absent.
     pub program_cache: Option<Arc<ProgramCache>>,
@@ -49,7 +49,7 @@ pub struct ExecuteOptions {
     pub transaction_us: Option<i64>,
     /// It is a part of this query, which [stands for it](Execution::start_whole).
     pub part_of: Option<QueryId>,
-    /// It waits in line where its accounts have no room for it now.
+    /// It waits in the admission queue if its accounts have no room for it now.
     pub waits: bool,
 }
 
@@ -74,7 +74,7 @@ impl Default for ExecuteOptions {
     }
 }
 
-/// What a statement does to the graph.
+/// Effects of a statement on the graph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effects {
     pub(crate) writes: bool,
@@ -82,7 +82,7 @@ pub(crate) struct Effects {
 }
 
 impl ExecuteOptions {
-    /// What of it the scheduler knows.
+    /// The options that the scheduler needs.
     pub(crate) fn into_query(self) -> QueryOptions {
         QueryOptions {
             tenant: self.tenant,
@@ -97,7 +97,7 @@ impl ExecuteOptions {
     }
 }
 
-/// What all operators of a run share.
+/// The environment of all operators of a run.
 pub(crate) fn environment(
     access: Access,
     parameters: Arc<Parameters>,
@@ -119,7 +119,7 @@ pub(crate) fn environment(
 pub struct Execution;
 
 impl Execution {
-    /// Starts an optimised query. Catalogue commands, listings and kills are not for here.
+    /// Starts an optimised query. Not for catalogue commands, listings and kills.
     ///
     /// # Errors
     /// A parameter that is missing, a plan that cannot be run, a write without a transaction.

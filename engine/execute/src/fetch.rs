@@ -1,9 +1,9 @@
-//! Chunks that an operator is about to read and that another machine has: it asks for all of them at once, and is parked until they have come.
+//! Fetches the chunks that an operator is about to read from other machines: all of them at once, while the operator is parked.
 //!
-//! Idea: an operator that waits within a read holds its executor, and all other queries with it; one that is parked does not. What did not come is asked for by
-//! the read itself.
-//! Cost: on one machine a question a batch. At a gate the vertices of a batch are looked through once by each operator that looks at them; nothing is allocated while no chunk is
-//! away.
+//! Idea: an operator that waits within a read blocks its executor, and all other queries with it; a parked one does not. Chunks that did not come are
+//! fetched by the read itself.
+//! Cost: on one machine one check a batch. At a gate each operator scans the vertices of a batch once; nothing is allocated unless a chunk is
+//! missing.
 
 use crate::rows::Rows;
 use dataflow::Context;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::{Fetched, Snapshot};
 
-/// Is one of these chunks on its way from another machine, so that the operator should wait without holding its executor? Then it is woken once, when all have
-/// come or will not come.
+/// Is one of these chunks on its way from another machine, so that the operator should be parked? Then it is woken once, when all have come or have
+/// failed.
 pub(crate) fn fetches_chunks(
     snapshot: &Snapshot,
     chunks: impl IntoIterator<Item = ChunkNo>,
@@ -82,7 +82,7 @@ pub(crate) fn fetches_vertices(
     fetches_chunks(snapshot, chunks, context)
 }
 
-/// The columns whose vertices and edges some of these expressions look at for every row.
+/// The columns whose vertices and edges some of these expressions read for every row.
 pub(crate) fn looked_at<'e>(expressions: impl IntoIterator<Item = &'e Compiled>) -> Vec<usize> {
     let mut columns: Vec<usize> = expressions.into_iter().flat_map(Compiled::looks_at).collect();
     columns.sort_unstable();

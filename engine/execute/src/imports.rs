@@ -1,4 +1,4 @@
-//! What LOAD may read, and by whose help.
+//! The sources that LOAD may read, and their readers.
 
 use dataflow::{TenantNo, UserNo};
 use formats::tables::TableFormat;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where files lie that statements name, and who reads what the engine cannot read by itself.
+/// The folder for files that statements name, and readers for sources that the engine cannot read by itself.
 #[derive(Clone, Default)]
 pub struct Imports {
     /// Files lie below it; none can be named where absent.
@@ -25,7 +25,7 @@ impl fmt::Debug for Imports {
     }
 }
 
-/// Who pays for a statement that reads URLs.
+/// The tenant and user that are charged for a statement that reads URLs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FetchAccount {
     pub(crate) tenant: TenantNo,

@@ -1,9 +1,9 @@
 //! Job: work that is one call, run on the executors like any query.
 //!
-//! Question: how does work that keeps its state on the stack (a Datalog program, the first answer of a standing query) get a number, a
-//! tenant, a budget, a deadline and an end? Idea: it is the one operator of a graph of its own. The scheduler lists it, charges it and
-//! shares the executor between it and others, because the call pauses where its turn is over ([`dataflow::watch`]).
-//! Invariant: the work calls [`dataflow::watch::spend`] often and hands its error on; it holds no lock that others wait for while it does.
+//! Problem: work that keeps its state on the stack (a Datalog program, the first answer of a standing query) needs an id, a tenant, a budget, a
+//! deadline and an end. Idea: it is the one operator of a graph of its own. The scheduler lists it, charges it and shares the executor between it and
+//! others, because the call pauses when its turn is over ([`dataflow::watch`]). Invariant: the work calls [`dataflow::watch::spend`] often and
+//! returns its error; it holds no lock meanwhile that others wait for.
 
 use crate::ExecuteError;
 use crate::access::{Access, Environment};
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use plan::expr::Name;
 use std::sync::Arc;
 
-/// What a job found, handed out batch by batch.
+/// The result of a job, read batch by batch.
 pub trait Answer: Send {
     /// The next batch; `None` after the last.
     fn next(&mut self) -> Option<Batch>;
@@ -26,7 +26,7 @@ pub trait Answer: Send {
     fn bytes(&self) -> usize;
 }
 
-/// The answer of a job that has none: it is run for what it does.
+/// The empty answer of a job that is run for its effects.
 pub struct NoAnswer;
 
 impl Answer for NoAnswer {
@@ -73,7 +73,7 @@ impl Operator<Rows> for Job {
     }
 }
 
-/// The operator of a query that stands for others: it sends its batch once the query is let in, and waits then until that is ended.
+/// The operator of a query that stands for its parts: it sends its batch once the query is admitted, and then waits until the query is ended.
 struct Waiter(Option<Rows>);
 
 impl Operator<Rows> for Waiter {
@@ -106,7 +106,7 @@ impl Execution {
             Execution::start_source(runtime, ("Job", effects), (work, Job::Waiting), access, options)?;
         Ok(ResultStream::new(handle, columns, vec![0], 1, run))
     }
-    /// Starts a query that stands for others, its parts: its stream has one batch, when it is let in, and no end before it is ended.
+    /// Starts a query that stands for its parts: its stream has one batch, when it is admitted, and ends only when the query is ended.
     ///
     /// # Errors
     /// None today; a runtime that is closing ends the stream with one.
@@ -121,8 +121,8 @@ impl Execution {
             Execution::start_source(runtime, ("Whole", effects), (begun, Waiter), access, options)?;
         Ok(ResultStream::new(handle, Arc::from([]), vec![0], 1, run))
     }
-    /// Starts a query of one source. It is made of `content` once, where the query has its home; on the other executors it gets none, and
-    /// has nothing to do.
+    /// Starts a query of one source. It gets `content` once, on the query's home executor; on the other executors it gets none, and has nothing to
+    /// do.
     pub(crate) fn start_source<T: Send + 'static, O: Operator<Rows> + 'static>(
         runtime: &Runtime<Rows>,
         (name, effects): (&str, Effects),

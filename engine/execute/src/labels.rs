@@ -44,13 +44,13 @@ fn mentioned(filter: &LabelFilter) -> Vec<model::LabelId> {
     }
 }
 
-/// What the condition says of the vertices of a chunk.
+/// The result of the condition for all vertices of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Unknown,
     AllPass,
     NonePass,
-    /// Each has to be asked.
+    /// Each vertex has to be tested.
     Some,
 }
 
@@ -68,7 +68,8 @@ impl LabelCheck {
     pub(crate) fn new(labels: &LabelExpr, snapshot: &Snapshot) -> LabelCheck {
         LabelCheck { filter: filter(labels, snapshot.catalog()), known: Vec::new(), chunks: Vec::new() }
     }
-    /// It is asked only of ends of edges of these types that are followed this way: where all of those are counted as having the label, no vertex is looked at.
+    /// The condition is tested only on far ends of edges of these types and direction: where all of those are known to have the label, no vertex is
+    /// read.
     pub(crate) fn imply_by_edges(&mut self, types: &[EdgeTypeId], direction: Direction, snapshot: &Snapshot) {
         let is_implied = match &self.filter {
             LabelFilter::Has(label) if !types.is_empty() => {
@@ -84,7 +85,7 @@ impl LabelCheck {
     pub(crate) fn is_any(&self) -> bool {
         self.filter == LabelFilter::Any
     }
-    /// Tells the transaction that vertices are tested for these labels.
+    /// Records in the transaction that vertices are tested for these labels.
     pub(crate) fn record(&self, reads: &transact::ReadSet) {
         reads.labels_tested(mentioned(&self.filter));
     }

@@ -1,12 +1,12 @@
 //! # execute: plan to running dataflow over one snapshot
 //!
-//! A [`plan::Statement`] that was optimised goes in, rows come out. [`Execution::start`] binds names, parameters and a view of the
-//! graph, turns each plan node into a vertex of a dataflow graph (one match, in [`compile`]), and submits it; the [`ResultStream`]
-//! hands out what arrives. One file under [`operator`] for each plan node, of the same name. There is no second executor.
+//! An optimised [`plan::Statement`] goes in, rows come out. [`Execution::start`] binds names, parameters and a view of the graph, turns each plan
+//! node into a vertex of a dataflow graph (one match, in [`compile`]), and submits it; the [`ResultStream`] returns the rows as they arrive. One file
+//! under [`operator`] for each plan node, of the same name. There is no second executor.
 //!
-//! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
-//! `compile` with `stream`, `placement` and `demand` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
-//! `adjacency` (how paths walk the store), [`planning`] (what the planner asks), [`profiling`] (what is told of a plan and its run).
+//! Reading order: [`execution`] and [`result`] (the interface to a session), [`access`] (reads and writes), [`error`], `compile` with `stream`,
+//! `placement` and `demand` (plan to graph), `turn` (the shapes of operators), `operator` (the operators), `adjacency` (how paths walk the store),
+//! [`planning`] (statistics for the planner), [`profiling`] (EXPLAIN and PROFILE).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -69,7 +69,7 @@ pub fn runtime(count: Option<usize>) -> std::io::Result<Runtime> {
     runtime_within(count, AccountOptions::default())
 }
 
-/// The same, where all queries together may take so much.
+/// The same, with limits of all queries together.
 ///
 /// # Errors
 /// The system gives no threads.

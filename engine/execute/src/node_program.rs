@@ -1,8 +1,8 @@
-//! A call of a node program: begun anew, or answered from the cache.
+//! A call of a node program: run, or answered from the cache.
 //!
-//! Idea: the operator of a plan and the step of a traversal call alike. What a program reads is told to the transaction whose reads are validated, if
-//! there is one, and to the watch set of the result that will be stored, if `CACHED` was said.
-//! Invariant: an answer from the cache tells the transaction all that the program would have read.
+//! Idea: the operator of a plan and the step of a traversal make the same call. The reads of a program are recorded in the transaction whose reads
+//! are validated, if there is one, and in the watch set of the result that will be stored, if the call says `CACHED`.
+//! Invariant: an answer from the cache records in the transaction all reads of the program.
 
 use crate::ExecuteError;
 use crate::error::from_failure;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use store::{LabelFilter, Snapshot};
 use transact::{Mode, ReadSet, Transaction};
 
-/// Who is told what a program reads.
+/// Where the reads of a program are recorded.
 struct ProgramReads {
     transaction: Option<Arc<Transaction>>,
     cached: Option<Arc<ReadSet>>,
@@ -52,7 +52,7 @@ impl Reads for ProgramReads {
 pub(crate) enum ProgramCall {
     /// Its rows were in the cache; their bytes, and the next one that is handed out.
     Cached { rows: VertexValues, bytes: usize, next: AtomicUsize },
-    /// It runs, and is stored at its end if that was asked for.
+    /// It runs, and its result is stored at the end if that was asked for.
     Runs(Box<ProgramRun>, Option<Box<Storing>>),
 }
 
@@ -93,7 +93,7 @@ impl ProgramCall {
         let run = run.logging(storing.as_ref().map(|storing| storing.log.clone()));
         Ok(ProgramCall::Runs(Box::new(run), storing))
     }
-    /// One piece of work, or up to `room` rows.
+    /// One slice of work, or up to `room` rows.
     ///
     /// # Errors
     /// The program fails, or the graph cannot be read.
@@ -135,7 +135,7 @@ impl ProgramCall {
             }
         }
     }
-    /// Bytes held.
+    /// Bytes that it holds.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             ProgramCall::Cached { bytes, .. } => *bytes,
@@ -200,7 +200,7 @@ impl ProgramWalk {
         let turn = self.call.step_alone(&mut self.worker, found).map_err(from_failure)?;
         Ok(turn != WorkerTurn::Done)
     }
-    /// Bytes held.
+    /// Bytes that it holds.
     pub fn bytes(&self) -> usize {
         self.call.bytes()
     }

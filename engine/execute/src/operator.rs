@@ -1,5 +1,4 @@
-//! The operators, one file each, named after their plan nodes: sources, what extends a row, what thins rows out, what gathers, what
-//! joins, what writes.
+//! The operators, one file each, named after their plan nodes: sources, and operators that extend rows, drop rows, aggregate, join, write.
 
 pub(crate) mod argument;
 pub(crate) mod unit;

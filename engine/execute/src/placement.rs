@@ -1,18 +1,18 @@
-//! Where rows are worked on: with the tablet of the vertex whose edges are read.
+//! Places rows on executors: with the tablet of the vertex whose edges are read.
 //!
-//! A vertex's tablet is told from its number: blocks of [`BLOCK_VERTICES`] are dealt to the tablets in turn. A chunk of the store is too
-//! coarse for this: vertices of one label are numbered in a row, and all persons of a small network lie in one chunk. So a move of a tablet
-//! changes no id and no stored byte, and each executor keeps reading the same part of the adjacency, which its own cache holds.
+//! A vertex's tablet is computed from its number: blocks of [`BLOCK_VERTICES`] are dealt to the tablets in turn. A chunk of the store is too coarse
+//! for this: vertices of one label are numbered in a row, and all persons of a small network lie in one chunk. So a move of a tablet changes no id
+//! and no stored byte, and each executor keeps reading the same part of the adjacency, which its own cache holds.
 //!
-//! Rows go to their tablet's host on edges into operators that read adjacency, where more rows come than went in (see `Compiler::connect`);
-//! a small batch stays where it is, for it costs less than its way. Rows of a scan stay where their chunk was drawn: a scan balances itself.
+//! Rows go to their tablet's host on edges into operators that read adjacency, where more rows come than went in (see `Compiler::connect`); a small
+//! batch stays where it is, since moving it costs more. Rows of a scan stay where their chunk was drawn: a scan balances itself.
 
 use crate::rows::Rows;
 use dataflow::{Context, Placing};
 use model::VertexId;
 use std::sync::Arc;
 
-/// Vertices in a row that lie in one tablet: their places in offsets and lists share cache lines.
+/// Consecutive vertices that lie in one tablet: their entries in offsets and lists share cache lines.
 pub(crate) const BLOCK_VERTICES: u32 = 64;
 
 /// The tablet of a vertex.
@@ -42,11 +42,11 @@ fn deal(Rows(batch): Rows, column: usize, hosts: &[u32]) -> Vec<(usize, Rows)> {
     parts.map(|(host, rows)| (host, Rows(batch.select(rows).flatten()))).collect()
 }
 
-/// A list so long is told of; of shorter ones every so many rows' stands for all, for to tell costs as much as to read a short list.
+/// A list this long is reported; of shorter ones one of several rows stands for all, since a report costs as much as reading a short list.
 const EDGES_TOLD_MIN: usize = 64;
 const ROWS_PER_TOLD: usize = 16;
 
-/// Tells the balancer of tablets that the edges of a vertex were looked at, for this row of a batch.
+/// Reports to the balancer of tablets that a vertex's edges were read for this row of a batch.
 #[inline]
 pub(crate) fn worked_on(vertex: VertexId, row: usize, edges: usize, context: &mut Context<'_, Rows>) {
     let weight = match edges >= EDGES_TOLD_MIN {

@@ -1,4 +1,4 @@
-//! What the planner asks, answered from a snapshot's statistics and catalogue.
+//! Statistics for the planner, answered from a snapshot's counters and catalogue.
 
 use model::schema::SchemaTarget;
 use model::{Direction, EdgeTypeId, KeyId, LabelId, Value};
@@ -22,11 +22,11 @@ pub struct SnapshotPlanning {
 }
 
 impl SnapshotPlanning {
-    /// What this snapshot knows.
+    /// The statistics of this snapshot.
     pub fn new(snapshot: Snapshot) -> SnapshotPlanning {
         SnapshotPlanning { snapshot, degrees: None, values: SampledValues::default() }
     }
-    /// Likewise, and how degrees are distributed: sampled when it is first asked for, and kept there.
+    /// As above, with the distribution of degrees: sampled on first use, and kept there.
     pub fn with_degrees(snapshot: Snapshot, degrees: Arc<Degrees>) -> SnapshotPlanning {
         SnapshotPlanning { degrees: Some(degrees), ..SnapshotPlanning::new(snapshot) }
     }

@@ -1,4 +1,4 @@
-//! What is told of a plan: as text and as a tree, with estimated and true rows.
+//! Descriptions of a plan: as text and as a tree, with estimated and true rows.
 
 use crate::planning::SnapshotPlanning;
 use crate::{NodeProfile, Prepared, searches};
@@ -8,18 +8,18 @@ use plan::statement::Mode;
 use plan::{Statement, StatementKind};
 use store::Snapshot;
 
-/// What is needed to describe a plan once it has run.
+/// The data for describing a plan once it has run.
 pub struct Profiling {
     statement: Statement,
     estimates: Vec<f64>,
 }
 
 impl Profiling {
-    /// Something, if the statement asked for PROFILE.
+    /// The data, if the statement asked for PROFILE.
     pub fn wanted(planned: &Prepared, snapshot: &Snapshot) -> Option<Profiling> {
         (planned.statement.mode == Mode::Profile).then(|| Profiling::of(planned, snapshot))
     }
-    /// What is needed of a plan that is described whatever its statement asked for.
+    /// The data of a plan that is described whatever its statement asked for.
     pub fn of(planned: &Prepared, snapshot: &Snapshot) -> Profiling {
         Profiling { statement: planned.statement.clone(), estimates: estimates(&planned.statement, snapshot) }
     }
@@ -27,7 +27,7 @@ impl Profiling {
     pub fn plain(&self) -> String {
         explain::render(&self.statement, &self.estimates, None)
     }
-    /// The plan as text and as a tree, with what each node did.
+    /// The plan as text and as a tree, with counters of each node.
     pub fn describe(&self, nodes: &[NodeProfile]) -> (String, PlanDescription) {
         let profile: Vec<explain::NodeProfile> = nodes
             .iter()
@@ -52,7 +52,7 @@ impl Profiling {
     }
 }
 
-/// The plan as text and as a tree, with estimates, and what is expected of its searches on so many executors.
+/// The plan as text and as a tree, with estimates, and the expected policies of its searches on this number of executors.
 pub fn explain(statement: &Statement, snapshot: &Snapshot, executors: usize) -> (String, PlanDescription) {
     let estimates = estimates(statement, snapshot);
     let mut text = explain::render(statement, &estimates, None);
@@ -76,7 +76,7 @@ fn driver(statement: &Statement) -> String {
     }
 }
 
-/// For which nodes one of several ways was chosen, and which.
+/// Nodes for which one of several algorithms was chosen, with its name.
 fn choices(statement: &Statement) -> Vec<(usize, String)> {
     statement.physical.choices().into_iter().map(|(id, words)| (id, words.to_string())).collect()
 }
@@ -102,7 +102,7 @@ fn described(statement: &Statement, estimates: &[f64]) -> PlanDescription {
     })
 }
 
-/// Adds what is said of some nodes: below the text, and to the nodes of the tree.
+/// Adds remarks on some nodes: below the text, and to the nodes of the tree.
 fn say(title: &'static str, told: &[(usize, String)], text: &mut String, tree: &mut PlanDescription) {
     for (number, words) in told {
         text.push_str(&format!("\n{number}: {words}"));
@@ -137,7 +137,7 @@ fn attach(tree: &mut PlanDescription, nodes: &[NodeProfile]) {
     tree.children.iter_mut().for_each(|child| attach(child, nodes));
 }
 
-/// What an operator asked the store for, by its rows: the store itself counts nothing, so that reading stays cheap.
+/// Reads of the store by an operator, estimated from its rows: the store itself counts nothing, so that reading stays cheap.
 fn db_hits(name: &str, node: &NodeProfile) -> u64 {
     match name {
         "ScanVertices" | "SeekVertices" | "SeekEdges" | "SeekIds" => node.rows_out,

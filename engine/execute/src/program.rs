@@ -1,6 +1,6 @@
-//! Program: a source whose work is not a plan's. Whoever has a machine of its own (the traversers of Gremlin) runs it here, on the
-//! executors: in turns that end with the quota, within the query's bytes, until it is cancelled or its time is up. What it finds it
-//! puts aside where its client looks; the rows of the stream only say how much there is, so a client that does not read holds it up.
+//! Program: a source whose work is not a plan's. A caller with a machine of its own (the traversers of Gremlin) runs it here, on the executors: in
+//! turns that end with the quota, within the query's bytes, until it is cancelled or its time is up. It puts its results aside where its client reads
+//! them; the rows of the stream only count them, so a client that does not read holds it up.
 
 use crate::ExecuteError;
 use crate::access::Access;
@@ -11,10 +11,10 @@ use dataflow::{Context, Flow, Operator, Outcome, Runtime};
 use model::{Batch, Column, Nulls};
 use std::sync::{Arc, OnceLock};
 
-/// What a turn came to.
+/// The result of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turned {
-    /// So many results were put aside.
+    /// This many results were put aside.
     Found(usize),
     /// None yet.
     Working,
@@ -22,10 +22,10 @@ pub enum Turned {
     Done,
 }
 
-/// Tells whether a program's query has ended; set as soon as it is submitted. Whose turn may take long looks at it on the way.
+/// Tells whether a program's query has ended; set as soon as it is submitted. A program whose turn may take long checks it on the way.
 pub type Ended = OnceLock<Arc<dyn Fn() -> bool + Send + Sync>>;
 
-/// Work in turns, each far shorter than a quota, or with a look at [`Ended`] in between.
+/// Work in turns, each far shorter than a quota, or with a check of [`Ended`] in between.
 pub trait Program: Send {
     /// The next turn.
     ///
@@ -36,7 +36,7 @@ pub trait Program: Send {
     fn bytes(&self) -> usize;
 }
 
-/// Turns after which the bytes held are told to the account.
+/// Turns after which the bytes held are charged.
 const TURNS_BETWEEN_CHARGES: u32 = 64;
 
 struct Running {

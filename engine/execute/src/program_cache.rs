@@ -1,12 +1,12 @@
-//! Results of node programs, cached until what they depend on changes (Weaver, §4.5).
+//! Results of node programs, cached until their inputs change (Weaver, §4.5).
 //!
-//! Idea: a result is kept with the watch set of all that the program read. A call with the same program, start and parameters gets it at each snapshot
-//! at which the watch set holds; a commit that changes one of its vertices or edges ends it.
-//! Invariants: whoever is shown a part of the graph only, or reads changes that nobody committed, neither gets nor stores a result. A result goes with
-//! the version of its program. All results together have [`CACHED_BYTES_MAX`] bytes at most, and each is charged to the tenant that stored it; the one
-//! that was used longest ago goes first.
-//! Cost: a hit is a look-up under a short lock, and its rows. Whoever stores a result records its reads, and judges them once: so results of calls whose
-//! results end before anybody asks again are mostly not stored (see `program_worth`).
+//! Idea: a result is cached with the watch set of all that the program read. A call with the same program, start and parameters gets it at each
+//! snapshot at which the watch set holds; a commit that changes one of its vertices or edges ends it.
+//! Invariants: a reader who sees a part of the graph only, or reads uncommitted changes, neither gets nor stores a result. A result is bound to the
+//! version of its program. All results together have at most [`CACHED_BYTES_MAX`] bytes, and each is charged to the tenant that stored it; the least
+//! recently used is evicted first.
+//! Cost: a hit is a look-up under a short lock, and its rows. A call that stores its result records its reads, and judges them once: so results of
+//! calls that mostly end before their first hit are seldom stored (see `program_worth`).
 
 use crate::limits::{CACHED_BYTES_MAX, CACHED_CALL_BYTES_MAX, CACHED_ENTRY_BYTES, CACHED_RESULT_BYTES_MAX};
 use crate::limits::{CACHED_CALL_DEPTH_MAX, CACHED_KINDS_MAX};
@@ -25,12 +25,12 @@ use transact::{Holding, ReadSet, WATCH_BYTES, WATCHED_KEY_BYTES, WatchSet, Watch
 /// Makes accounts for bytes that no query holds.
 pub type CacheLedger = Arc<dyn Fn(TenantNo) -> AccountedBytes + Send + Sync>;
 
-/// What became of the cached calls of one program.
+/// Counters of the cached calls of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
-    /// Results that are kept.
+    /// Cached results.
     pub entries: u64,
-    /// Bytes of them, with what they watch.
+    /// Bytes of them, with their watch sets.
     pub bytes: u64,
     /// Calls that were answered from the cache.
     pub hits: u64,
@@ -38,13 +38,13 @@ pub struct CacheCounts {
     pub misses: u64,
     /// Results that were given up since the graph or the program changed.
     pub invalidations: u64,
-    /// Results that were given up to make room.
+    /// Results that were evicted to make room.
     pub evictions: u64,
     /// Calls that could not use the cache: restricted users, own changes of a transaction, too large a call.
     pub bypasses: u64,
 }
 
-/// A call, as it is looked up: everything that its result depends on beside the graph.
+/// A call, as it is looked up: all inputs of its result beside the graph.
 pub(crate) struct CachedCall {
     program: Arc<str>,
     /// The version of the program, where it was deployed.
@@ -55,7 +55,7 @@ pub(crate) struct CachedCall {
 }
 
 impl CachedCall {
-    /// None where the call is too large or too deep, or where there is no such program.
+    /// None if the call is too large or too deep, or if there is no such program.
     fn new(name: &str, start: &Value, parameters: &Value, snapshot: &Snapshot) -> Option<CachedCall> {
         let mut key = CallBytes::default();
         key.text(name.as_bytes());
@@ -130,10 +130,10 @@ impl CallBytes {
     }
 }
 
-/// Results hold this part of their tenant's memory at most: its queries need the rest.
+/// Results hold at most this part of their tenant's memory: its queries need the rest.
 const TENANT_PART: u64 = 4;
 
-/// A result that is kept.
+/// A cached result.
 struct CachedResult {
     call: CachedCall,
     rows: Arc<KeptRows>,
@@ -157,7 +157,7 @@ struct Results {
 }
 
 impl Results {
-    /// What became of the results of like calls.
+    /// The history of the results of similar calls.
     fn worth(&mut self, call: &CachedCall) -> &mut Worth {
         if self.worth.len() >= CACHED_KINDS_MAX && !self.worth.contains_key(&call.kind) {
             self.worth.clear();
@@ -194,8 +194,7 @@ impl Results {
         counts.bytes += result.bytes as u64;
         self.by_call.insert(result.call.key.clone(), result);
     }
-    /// Gives up what was used longest ago, until there is room for so many bytes, and then what this tenant's were until its own fit into
-    /// so many with them.
+    /// Evicts the least recently used results, until there is room for `bytes`, and then this tenant's until its own fit into its maximum with them.
     fn make_room(&mut self, bytes: usize, (tenant, tenant_max): (TenantNo, usize)) -> Vec<CachedResult> {
         let mut gone = Vec::new();
         loop {
@@ -250,7 +249,7 @@ impl ProgramCache {
     pub fn new(watcher: Watcher, ledger: CacheLedger) -> ProgramCache {
         ProgramCache { watcher, ledger, results: Mutex::default() }
     }
-    /// What became of cached calls, by program. Programs that are not in the snapshot any more are forgotten.
+    /// Counters of cached calls, by program. Programs that are not in the snapshot any more are forgotten.
     pub fn counts(&self, snapshot: &Snapshot) -> Vec<(Arc<str>, CacheCounts)> {
         let entries = snapshot.catalog().entries();
         let is_there =
@@ -270,7 +269,7 @@ impl ProgramCache {
         drop(results);
         drop(gone);
     }
-    /// The result of a call at this snapshot, and what it depends on; or how the call is stored once it has run.
+    /// The result of a call at this snapshot, with its watch set; or how the call is stored once it has run.
     pub(crate) fn look_up(
         self: &Arc<ProgramCache>,
         (name, start, parameters): (&str, &Value, &Value),
@@ -380,18 +379,18 @@ impl Results {
     }
 }
 
-/// The cache that a call may use, and who pays for what it stores there.
+/// The cache that a call may use, and the tenant that is charged for its result.
 #[derive(Clone, Debug)]
 pub struct CacheAccess {
     /// The cache of the database.
     pub cache: Arc<ProgramCache>,
-    /// Who pays.
+    /// The tenant that is charged.
     pub tenant: TenantNo,
 }
 
-/// What the cache says of a call.
+/// The answer of the cache for a call.
 pub(crate) enum Lookup {
-    /// Its result, and what that depends on.
+    /// Its result, and the watch set of that.
     Hit(Arc<KeptRows>, Arc<WatchSet>),
     /// It has to run, and is stored.
     Miss(Box<Storing>),
@@ -406,12 +405,12 @@ pub(crate) struct Storing {
     snapshot: Snapshot,
     pub(crate) log: Arc<RowLog>,
     pub(crate) reads: Arc<ReadSet>,
-    /// Taken by who finds the run at its end first.
+    /// Taken by the first executor that finds the run at its end.
     call: Mutex<Option<CachedCall>>,
 }
 
 impl Storing {
-    /// The run is at its end: stores its result, once. Nothing is stored where it or what it depends on is too much, or has changed meanwhile.
+    /// Stores the result at the end of the run, once. Nothing is stored if it or its watch set is too large, or has changed meanwhile.
     pub(crate) fn finish(&self) {
         let Some(call) = self.call.lock().take() else { return };
         match self.log.take() {

@@ -1,17 +1,17 @@
-//! Is it worth while to keep results of calls that are alike, of one program with the same parameters?
+//! Decides whether results of similar calls, of one program with the same parameters, are worth caching.
 //!
-//! Idea: to keep a result costs a part of a run, and is for nothing if it ends, by a change or for want of room, before anybody asks again. So it is counted how many results
-//! ended, and how often they were given out. Where too few were, only some are kept: as many as it takes to see that this has changed.
+//! Idea: storing a result costs a part of a run, and is in vain if the result ends, by a change or by eviction, before its first hit. So ended
+//! results and hits are counted. Where hits were too few, only some results are stored: as many as it takes to see that this has changed.
 //! Cost: three numbers for each kind of calls.
 
 use crate::limits::{CACHED_ENDED_MAX, CACHED_ENDED_MIN, CACHED_ENDED_PER_HIT, CACHED_TRIED_EVERY};
 
-/// What became of the results of like calls.
+/// The history of the results of similar calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Worth {
     ended: u32,
     hits: u32,
-    /// Calls that were not kept since the last that was.
+    /// Calls that were not stored since the last that was.
     passed: u32,
 }
 
@@ -31,7 +31,7 @@ impl Worth {
     fn is_worth_it(&self) -> bool {
         self.ended < CACHED_ENDED_MIN || self.hits >= self.ended / CACHED_ENDED_PER_HIT
     }
-    /// Is the result of the next call kept?
+    /// Is the result of the next call stored?
     pub(crate) fn is_kept(&mut self) -> bool {
         self.passed += 1;
         let is_kept = self.is_worth_it() || self.passed >= CACHED_TRIED_EVERY;
@@ -46,7 +46,7 @@ impl Worth {
 mod tests {
     use super::*;
 
-    /// How many of so many results are kept where each ends before it is asked for again, but for one of so many.
+    /// How many of `calls` results are stored if each ends before its first hit, but for one of `one_is_asked_of`.
     fn kept(worth: &mut Worth, calls: u32, one_is_asked_of: u32) -> u32 {
         let mut kept = 0;
         for _ in 0..calls {

@@ -1,10 +1,10 @@
-//! What a statement reads of vertices and edges, for the read set of a transaction whose reads are validated.
+//! Records a statement's reads of vertices and edges, for the read set of a transaction whose reads are validated.
 //!
-//! Idea: expressions see the graph through a [`ReadView`], which records every vertex and edge that they look into before it hands the question on to
-//! the snapshot. It does not matter how an expression comes to an entity: out of a list, by `startNode()`, by a column that an earlier expression of the same
-//! operator made. Of a list of a million nodes that it takes one of, only that one is recorded.
+//! Idea: expressions see the graph through a [`ReadView`], which records every vertex and edge that they read before it passes the read on to the
+//! snapshot. It does not matter how an expression comes to an entity: out of a list, by `startNode()`, by a column that an earlier expression of the
+//! same operator made. Of a list of a million nodes of which it takes one, only that one is recorded.
 //! Invariant: an entity is recorded before it is read. Outside such transactions, expressions see the snapshot itself.
-//! Cost: one key of the read set for each entity and question, recorded together where a column is read.
+//! Cost: one key of the read set for each entity and kind of read, recorded together where a column is read.
 
 use crate::access::Environment;
 use expression::EvalError;
@@ -40,7 +40,7 @@ impl ReadView {
             ReadView::Recorded(view) => view,
         }
     }
-    /// For those who record by themselves what they read.
+    /// For operators that record their reads themselves.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         match self {
             ReadView::Plain(snapshot) | ReadView::Recorded(RecordedView { snapshot, .. }) => snapshot,
@@ -48,7 +48,7 @@ impl ReadView {
     }
 }
 
-/// A snapshot that tells the transaction of each entity that is read.
+/// A snapshot that records each entity that is read in the transaction.
 pub(crate) struct RecordedView {
     snapshot: Snapshot,
     transaction: Arc<Transaction>,
@@ -76,7 +76,7 @@ impl Names for RecordedView {
     fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
         Names::edge_type(&self.snapshot, name)
     }
-    /// A property of a key that the graph does not know is answered without a look at the entity: what was read is that there is no such key.
+    /// A property of a key that the graph does not know is answered without a read of the entity: the read is that there is no such key.
     fn key(&self, name: &str) -> Option<KeyId> {
         let key = Names::key(&self.snapshot, name);
         if key.is_none() {
@@ -114,7 +114,7 @@ impl Graph for RecordedView {
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError> {
         Graph::edge_property(self.of_edge(edge), edge, key)
     }
-    /// Asked of edges that a row holds: whoever found them there has recorded what led to them.
+    /// Called for edges that a row holds: the operator that found them has recorded the reads that led to them.
     fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError> {
         Graph::edge_exists(&self.snapshot, edge)
     }
@@ -159,15 +159,15 @@ impl Graph for RecordedView {
     }
 }
 
-/// Whoever is shown an entity has read its labels and properties: a transaction that may write has to know.
+/// A client that is shown an entity has read its labels and properties: a transaction that may write has to record that.
 pub fn record_shown(batch: &Batch, reads: &ReadSet) {
     let mut found = Entities::default();
     (0..batch.width()).for_each(|at| found.column(batch.column(at), batch.len()));
     found.record(reads);
 }
 
-/// Entities found in values, however deep. A list or map that stands in many rows, or in many places of a value, is gone into once; all values
-/// must live until the last of them was looked at.
+/// Entities in values, however deep. A list or map that is shared by many rows, or by many places of a value, is visited once; all values must live
+/// until the last of them was visited.
 #[derive(Default)]
 struct Entities {
     vertices: Vec<VertexId>,
@@ -215,7 +215,7 @@ impl Entities {
 mod tests {
     use super::*;
 
-    /// Each row carried the whole list: so many looks as rows times elements, and twice as many with each step of a value that doubles.
+    /// Each row carried the whole list: a visit for each row and element, and twice as many with each step of a value that doubles.
     #[test]
     fn what_stands_in_many_places_is_gone_into_once() {
         let list = Value::list((0..1_000).map(|number| Value::Vertex(VertexId(number))).collect());

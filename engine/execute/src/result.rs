@@ -1,4 +1,4 @@
-//! What a client reads: batches, one end, and what the statement did.
+//! The client's side of a statement: batches, one end, and the counters.
 
 use crate::ExecuteError;
 use crate::access::{Counters, Environment};
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::Snapshot;
 
-/// What one plan node did so far, summed over the vertices it became.
+/// Counters of one plan node so far, summed over its vertices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeProfile {
     /// Its operators' names, or empty if it became none of its own.
@@ -29,7 +29,7 @@ pub struct NodeProfile {
     pub cpu_by_executor_ns: Vec<u64>,
     /// Most bytes held at once.
     pub bytes_peak: u64,
-    /// What its operators say of themselves: policies, sides, sizes. Empty where they have nothing to say.
+    /// Remarks of its operators: policies, sides, sizes. Empty where they have none.
     pub told: String,
 }
 
@@ -41,7 +41,7 @@ pub struct ResultStream {
 }
 
 enum Source {
-    /// It was run on the thread that asked: what is left of its rows, or why it has none.
+    /// It ran on the calling thread: the rest of its rows, or its error.
     Done(std::vec::IntoIter<Rows>, Option<Fault>),
     /// It runs on executors.
     Running(Running),
@@ -132,14 +132,14 @@ impl ResultStream {
             Source::Running(running) => running.handle.set_waker(waker),
         }
     }
-    /// Holds so many bytes more on the statement's account; false where that ends it.
+    /// Charges further bytes to the statement's account; false where that ends it.
     pub fn hold(&self, bytes: u64) -> bool {
         match &self.source {
             Source::Done(..) => true,
             Source::Running(running) => running.handle.hold(bytes),
         }
     }
-    /// Gives back what was held so.
+    /// Releases bytes that were charged so.
     pub fn release(&self, bytes: u64) {
         if let Source::Running(running) = &self.source {
             running.handle.release(bytes);
@@ -151,16 +151,16 @@ impl ResultStream {
             running.handle.cancel(reason);
         }
     }
-    /// What it changed so far.
+    /// Its changes so far.
     pub fn counters(&self) -> Counters {
         self.environment.counting.read()
     }
-    /// The graph as the statement sees it now: what entities in its rows are shown from.
+    /// The graph as the statement sees it now, in which entities of its rows are resolved.
     pub fn view(&self) -> Snapshot {
         self.environment.view()
     }
-    /// What each plan node did so far, by pre-order number (a node, then its inputs as they stand in its struct). Nothing is known of
-    /// what ran on the thread that asked, and of stages within an operator only where the statement's mode is PROFILE.
+    /// Counters of each plan node so far, by pre-order number (a node, then its inputs as they stand in its struct). Empty for runs on the calling
+    /// thread; for stages within an operator only where the statement's mode is PROFILE.
     pub fn profile(&self) -> Vec<NodeProfile> {
         let Source::Running(running) = &self.source else { return Vec::new() };
         let mut profile = vec![NodeProfile::default(); running.node_count];

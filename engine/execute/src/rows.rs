@@ -1,4 +1,4 @@
-//! What travels between operators: a batch, with what the runtime asks of a message.
+//! Messages between operators: a batch, with the sizes that the runtime needs.
 
 use dataflow::Message;
 use model::Batch;

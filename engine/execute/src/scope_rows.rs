@@ -1,4 +1,4 @@
-//! The live instances of a scope: how many outer rows each has, and what is still wanted of them.
+//! The live instances of a scope: the number of outer rows of each, and the remaining demand for them.
 
 use crate::demand::{RowDemand, Stated};
 use dataflow::Tag;
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// A live instance.
 struct Live {
     rows: usize,
-    /// Whose it is.
+    /// The operator that opened it.
     opener: u64,
-    /// What is wanted of each outer row, by the number of the demand.
+    /// The demand for each outer row, by the number of the demand.
     demands: Vec<Option<Arc<RowDemand>>>,
 }
 
@@ -38,7 +38,7 @@ impl ScopeRows {
     pub(crate) fn opener(&self) -> u64 {
         self.openers.fetch_add(1, Ordering::Relaxed)
     }
-    /// A new instance with so many outer rows.
+    /// Registers a new instance with `rows` outer rows.
     pub(crate) fn open(&self, executor: usize, tag: Tag, rows: usize, opener: u64) {
         self.rows.lock().insert((executor, tag), Live { rows, opener, demands: Vec::new() });
         self.live[executor].fetch_add(1, Ordering::Relaxed);
@@ -63,8 +63,8 @@ impl ScopeRows {
             self.live[executor].fetch_sub(1, Ordering::Relaxed);
         }
     }
-    /// An operator that opened instances is gone. Those of it that still live were cancelled with what it stood in, and nobody else
-    /// tells of their end.
+    /// An operator that opened instances is gone. Its instances that still live were cancelled with its own scope instance, and are not reported
+    /// otherwise.
     pub(crate) fn abandon(&self, opener: u64) {
         if self.live.iter().all(|live| live.load(Ordering::Relaxed) == 0) {
             return;

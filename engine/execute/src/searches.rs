@@ -1,6 +1,6 @@
-//! What EXPLAIN says of searches for ends by distance before they run: the policy that would be chosen for the expected sources.
+//! Remarks of EXPLAIN on searches for ends by distance: the policy that would be chosen for the expected sources.
 //!
-//! The same function chooses when the query runs and its sources are known; PROFILE tells what it was then.
+//! The same function chooses when the query runs and its sources are known; PROFILE shows that choice.
 
 use paths::{DispatchPolicy, Occasion};
 use plan::algebra::ExpandPath;
@@ -8,8 +8,7 @@ use plan::physical::Algorithm;
 use plan::{Plan, Statement, StatementKind};
 use store::Snapshot;
 
-/// Pre-order numbers of nodes that search by distance for all executors, and what is expected of each. `estimates` are expected rows in
-/// pre-order.
+/// Pre-order numbers of nodes that search by distance for all executors, and the expected policy of each. `estimates` are expected rows in pre-order.
 pub fn expected(
     statement: &Statement,
     estimates: &[f64],

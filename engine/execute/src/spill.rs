@@ -1,11 +1,11 @@
-//! Rows put aside on disk, by operators that keep more of them than their query has room for.
+//! Rows spilled to disk, by operators that hold more of them than their query has room for.
 //!
-//! Question: how does a sort, a grouping or a join of more rows than the memory of its query end with its answer?
-//! Idea: an operator that keeps rows looks after each batch how much the query could still hold ([`is_tight`]). Once that is less
-//! than the operator holds itself, it writes rows to a file of its own, in pieces of about [`PIECE_BYTES`], and reads them
-//! again when the others are done with: a sort writes runs, the others write rows by the hash of their keys.
-//! Invariant: what is put aside is counted against the user, the tenant and the machine until the query ends; a file is removed with
-//! its operator, and what a killed process left is removed when the folder is opened again.
+//! Problem: a sort, a grouping or a join may have more rows than the memory of its query. Idea: an operator that buffers rows checks after each batch
+//! how much the query could still hold ([`is_tight`]). Once that is less than the operator holds itself, it writes rows to a file of its own, in
+//! pieces of about [`PIECE_BYTES`], and reads them again when the others are processed: a sort writes runs, the others write rows by the hash of
+//! their keys.
+//! Invariant: spilled bytes are counted against the user, the tenant and the machine until the query ends; a file is removed with its operator, and
+//! files of a killed process are removed when the folder is opened again.
 //! Cost: pieces are compressed (LZ4 blocks); writing and reading take place on the executor, a piece at a time.
 
 use crate::ExecuteError;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use world::disk::{Disk, DiskFile, DiskLock, DiskResult, OpenHow};
 
-/// Bytes of rows, as they are written and before they are compressed, from which on a piece is written.
+/// Bytes of rows, serialised and not yet compressed, from which on a piece is written.
 pub(crate) const PIECE_BYTES: usize = 64 << 10;
 /// Rows of a piece at most.
 pub(crate) const PIECE_ROWS: usize = 4_096;
@@ -39,7 +39,7 @@ pub struct SpillFolder {
     _lock: Option<Box<dyn DiskLock>>,
 }
 
-/// What the files of operators are called: a number, and this.
+/// The names of operators' files: a number, and this.
 const FILE_END: &str = ".rows";
 /// The file by which one database keeps others out of a folder that it does not own otherwise.
 const LOCK_FILE: &str = "LOCK";
@@ -98,13 +98,13 @@ impl std::fmt::Debug for SpillFolder {
     }
 }
 
-/// Room that is left to all others: batches on their way, and loops inside expressions; and for each executor, whose twin may take a batch
-/// at the same moment.
+/// Room that is left to all others: batches on their way, and loops inside expressions; and for each executor, whose twin may take a batch at the
+/// same moment.
 const RESERVE_BYTES: usize = 256 << 10;
 const RESERVE_BYTES_EACH: usize = 128 << 10;
 
-/// Has the query little room beside what an operator holds of it and needs to be done with that? As much is left as it holds: for its
-/// twins, and for what comes behind it and keeps rows as well.
+/// Has the query little room beside the bytes that an operator holds and needs for its output? It must have as much left as the operator holds: for
+/// its twins, and for later operators that buffer rows as well.
 pub(crate) fn is_tight(context: &Context<'_, Rows>, held: usize, needed: usize) -> bool {
     held >= HELD_BYTES_MIN
         && context.room() < (held + needed + RESERVE_BYTES + RESERVE_BYTES_EACH * context.executors()) as u64
@@ -138,7 +138,7 @@ impl SpillFile {
             _ => Ok(None),
         }
     }
-    /// Writes rows, which take so many bytes.
+    /// Writes rows of this size.
     fn put(
         &self,
         batch: &Batch,
@@ -155,7 +155,7 @@ impl SpillFile {
         context.release(copies);
         Ok(SpilledPiece { at, len: compressed.len(), bytes })
     }
-    /// Reads them again; to charge them as long as they are kept is for the caller.
+    /// Reads them again; the caller charges them as long as they are kept.
     pub(crate) fn get(&self, piece: SpilledPiece, context: &mut Context<'_, Rows>) -> Result<Batch, Failure> {
         let unread = |why: &dyn std::fmt::Display| {
             ExecuteError::Spill(format!(
@@ -177,14 +177,14 @@ impl SpillFile {
     }
 }
 
-/// Copies of a usual piece while it is written or read lie in what is left to all ([`RESERVE_BYTES`]); those of a larger one are charged.
+/// Copies of a usual piece while it is written or read are covered by [`RESERVE_BYTES`]; those of a larger one are charged.
 fn charge_copies(bytes: usize, context: &mut Context<'_, Rows>) -> Result<usize, Failure> {
     let copies = if bytes > 2 * PIECE_BYTES { 2 * bytes } else { 0 };
     context.charge(copies)?;
     Ok(copies)
 }
 
-/// Bytes of rows whose columns are their own, as they are once each row has its value for itself.
+/// Bytes of rows with flat columns, in which each row has its values for itself.
 fn row_bytes(batch: &Batch) -> usize {
     let of_column = |column: &Column| match column {
         Column::Constant(value, rows) => rows * (size_of::<Value>() + value.heap_bytes()),
@@ -222,9 +222,9 @@ pub(crate) const PARTS: usize = 16;
 const PART_BITS: u32 = PARTS.trailing_zeros();
 /// Of a hash, the highest bits are kept in hash tables beside their entries (SwissTable).
 const TABLE_BITS: u32 = 7;
-/// Times that a part is spread over parts again at most: so many bits does a hash have.
+/// Times that a part is spread over parts again at most: a hash has no more bits.
 const LEVELS_MAX: u32 = u64::BITS / PART_BITS;
-/// Pieces of parts are no smaller than this, however little room there is while they are filled.
+/// Pieces of parts are no smaller than this, however short memory is while they are filled.
 const PIECE_BYTES_MIN: usize = 4 << 10;
 /// Part of the room that the pieces of all parts take while they are filled.
 const FILLING_PART: usize = 8;
@@ -234,7 +234,7 @@ pub(crate) fn part_of(hash: u64) -> usize {
     part_at(hash, 0)
 }
 
-/// The same of rows that were spread so many times before. The bits by which tables tell keys apart come last.
+/// The same of rows that were spread `level` times before. The bits by which tables distinguish keys come last.
 fn part_at(hash: u64, level: u32) -> usize {
     (hash.rotate_left(TABLE_BITS) >> (u64::BITS - PART_BITS * (level + 1))) as usize % PARTS
 }
@@ -255,11 +255,11 @@ pub(crate) struct SpilledPart {
 }
 
 impl SpilledPart {
-    /// Which of the parts it is: those of one number have rows of the same hashes.
+    /// The number of the part: parts of one number have rows of the same hashes.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
-    /// The next rows of the part; none at the end. The second number is to be released when they are done with.
+    /// The next rows of the part; none at the end. The second number is the bytes to release after use.
     pub(crate) fn next(
         &mut self,
         context: &mut Context<'_, Rows>,
@@ -275,7 +275,7 @@ impl SpilledPart {
     }
 }
 
-/// Puts together what several operators put aside, none of it spread more than once: rows of one key are in one part.
+/// Combines the spilled parts of several operators, none of it spread more than once: rows of one key are in one part.
 pub(crate) fn joined(parts: Vec<SpilledPart>) -> Vec<SpilledPart> {
     let mut joined: Vec<SpilledPart> = Vec::new();
     for mut part in parts {
@@ -291,7 +291,7 @@ pub(crate) fn joined(parts: Vec<SpilledPart>) -> Vec<SpilledPart> {
 }
 
 impl SpilledParts {
-    /// Rows of so many columns, spread anew if they come from a part; none where rows may not be put aside.
+    /// Rows of `width` columns, spread anew if they come from a part; none where rows may not be spilled.
     pub(crate) fn create(
         width: usize,
         of: Option<&SpilledPart>,
@@ -308,7 +308,7 @@ impl SpilledParts {
         let rows = || SpilledRows { piece_bytes, ..SpilledRows::new(width) };
         Ok(Some(SpilledParts { file: Arc::new(file), parts: (0..PARTS).map(|_| rows()).collect(), level }))
     }
-    /// Takes those rows of a batch that are told; its keys are of all its rows.
+    /// Takes the given rows of a batch; the keys are of all its rows.
     pub(crate) fn take(
         &mut self,
         batch: &Batch,
@@ -331,7 +331,7 @@ impl SpilledParts {
     pub(crate) fn bytes(&self) -> usize {
         self.parts.iter().map(SpilledRows::bytes).sum()
     }
-    /// Writes what was not yet written; the parts that have rows.
+    /// Writes the rest; returns the parts that have rows.
     pub(crate) fn finish(self, context: &mut Context<'_, Rows>) -> Result<Vec<SpilledPart>, Failure> {
         let mut parts = Vec::new();
         for (number, mut rows) in self.parts.into_iter().enumerate() {
@@ -359,7 +359,7 @@ pub(crate) struct SpilledRows {
 }
 
 impl SpilledRows {
-    /// Of so many columns.
+    /// Rows of `width` columns.
     pub(crate) fn new(width: usize) -> SpilledRows {
         SpilledRows { width, last: None, last_bytes: 0, piece_bytes: PIECE_BYTES, pieces: VecDeque::new() }
     }
@@ -383,7 +383,7 @@ impl SpilledRows {
         let is_full = |last: &Gathering| last.len() >= PIECE_ROWS || self.last_bytes >= self.piece_bytes;
         if self.last.as_ref().is_some_and(is_full) { self.write(file, context) } else { Ok(()) }
     }
-    /// Writes what was taken and not yet written.
+    /// Writes the rows that were taken and not yet written.
     pub(crate) fn write(&mut self, file: &SpillFile, context: &mut Context<'_, Rows>) -> Result<(), Failure> {
         let bytes = std::mem::take(&mut self.last_bytes);
         if let Some(last) = self.last.take() {

@@ -1,4 +1,4 @@
-//! A piece of dataflow under construction: where its rows come out, and what they are.
+//! A piece of dataflow under construction: the vertex that emits its rows, and their layout.
 
 use dataflow::VertexNo;
 use expression::Layout;
@@ -11,13 +11,13 @@ pub(crate) struct Stream {
     pub(crate) layout: Layout,
     /// May rows come out on executors other than the home?
     pub(crate) parallel: bool,
-    /// Do the rows stand in an order that someone asked for?
+    /// Do the rows stand in an order that the statement asked for?
     pub(crate) ordered: bool,
     /// Are there likely more rows than came in, so that it pays to share them out?
     pub(crate) fans_out: bool,
 }
 
-/// What feeds an operator.
+/// The input of an operator.
 #[derive(Clone, Debug)]
 pub(crate) enum Feed {
     /// One row without columns: the operator is a leaf.

@@ -1,8 +1,8 @@
-//! The few shapes that operators have, and what they may ask for while they run.
+//! The few shapes of operators, and their calls into the runtime.
 //!
-//! A [`Step`] turns one batch into one. A [`FanOut`] turns each row into any number of rows, and can be left and re-entered in the
-//! middle of one. A [`Breaker`] takes all its input before it hands anything on. Each shape becomes an operator of the dataflow runtime
-//! once, here; an operator's own file holds only what is its own. Which driver calls the operator, nobody here knows.
+//! A [`Step`] turns one batch into one. A [`FanOut`] turns each row into any number of rows, and can be left and re-entered in the middle of one. A
+//! [`Breaker`] takes all its input before it emits anything. Each shape becomes an operator of the dataflow runtime once, here; an operator's own
+//! file holds only its own algorithm. No operator depends on the driver that calls it.
 
 use crate::access::{Environment, EnvironmentSlot};
 use crate::demand::DemandPort;
@@ -15,10 +15,10 @@ use model::{Batch, Column, Value};
 use std::sync::Arc;
 use store::Snapshot;
 
-/// What an operator does may fail in many ways; the result stream sorts them out.
+/// Operators fail for many reasons; the result stream distinguishes them.
 pub(crate) type Try<T> = Result<T, Failure>;
 
-/// An operator's place in its statement: what is shared, and the view it took when its first rows came.
+/// An operator's execution context: the shared environment, and the view it took when its first rows came.
 pub(crate) struct ExecutionContext {
     pub(crate) environment: Arc<Environment>,
     view: Option<ReadView>,
@@ -50,7 +50,7 @@ impl ExecutionContext {
         let values = expressions.iter().map(|expression| expression.evaluate_row(batch, row, &scope));
         Ok(values.collect::<Result<_, _>>()?)
     }
-    /// Writes what is pending and reads on behind it: for writing operators that must see their own writes.
+    /// Writes pending changes and reads behind them: for writing operators that must see their own writes.
     pub(crate) fn refresh(&mut self) -> Try<()> {
         self.view = Some(ReadView::new(self.environment.refresh()?, &self.environment));
         Ok(())
@@ -117,7 +117,7 @@ impl<S: Step> Operator<Rows> for Stepping<S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     More,
-    /// What comes next is on its way; whoever asked for a waker is called.
+    /// Its next input is being fetched; the operator that asked for a waker will be called.
     Waiting,
     Done,
 }
@@ -139,28 +139,27 @@ pub(crate) trait FanOut: Send {
         rows_max: usize,
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress>;
-    /// Rows are about to be handed on: makes what is made of all of them at once.
+    /// Called before rows are emitted: makes columns that are computed for all of them at once.
     fn complete(&mut self, _: &mut ExecutionContext) -> Try<()> {
         Ok(())
     }
     /// The new columns of the rows since the last call.
     fn columns(&mut self) -> Vec<Column>;
-    /// Forgets what it was at; true if it may then serve another scope instance. What [`charged`](Self::charged) falls by is given
-    /// back for it.
+    /// Drops its state; true if it may then serve another scope instance. The decrease of [`charged`](Self::charged) is released by the caller.
     fn recycle(&mut self) -> bool {
         false
     }
-    /// Bytes that are charged for what it holds.
+    /// Bytes that are charged for its state.
     fn charged(&self) -> usize {
         0
     }
-    /// Are the rows since the last call of [`columns`](Self::columns) handed on although there is room for more, since their values are large?
+    /// Are the rows since the last call of [`columns`](Self::columns) emitted although there is room for more, since their values are large?
     fn is_full(&self) -> bool {
         false
     }
 }
 
-/// What was collected, and a list for what comes next: where there was much, as much is expected, and the list need not grow to it anew.
+/// Takes the collected values, and leaves a list for the next ones: where there were many, as many are expected, and the list need not grow again.
 pub(crate) fn taken<T>(collected: &mut Vec<T>) -> Vec<T> {
     let room = if collected.len() >= COLLECTED_MANY { collected.len() } else { 0 };
     std::mem::replace(collected, Vec::with_capacity(room))
@@ -169,7 +168,7 @@ pub(crate) fn taken<T>(collected: &mut Vec<T>) -> Vec<T> {
 /// Entries from which on a list is made with room for as many again.
 const COLLECTED_MANY: usize = 256;
 
-/// What a breaker or fan-out may ask for.
+/// Calls of a breaker or fan-out into the runtime.
 pub(crate) struct Turn<'a, 'c> {
     pub(crate) execution: &'a mut ExecutionContext,
     pub(crate) context: &'a mut Context<'c, Rows>,
@@ -178,18 +177,18 @@ pub(crate) struct Turn<'a, 'c> {
 }
 
 impl Turn<'_, '_> {
-    /// Hands on a batch, unless it is empty.
+    /// Emits a batch, unless it is empty.
     pub(crate) fn emit(&mut self, batch: Batch) {
         if !batch.is_empty() {
             self.context.send(Rows(batch));
         }
     }
-    /// How many rows are wanted that are made of this row: with none, it is passed over.
+    /// How many rows of this row are wanted: with none, it is passed over.
     #[inline]
     pub(crate) fn wanted(&self, batch: &Batch, row: usize) -> usize {
         self.demand.as_ref().map_or(usize::MAX, |demand| demand.wanted(batch, row))
     }
-    /// So many rows were made of a row; returns whether that is enough.
+    /// `count` rows were made of a row; returns whether that is enough.
     #[inline]
     pub(crate) fn made(&mut self, batch: &Batch, row: usize, count: usize) -> bool {
         self.demand.as_mut().is_some_and(|demand| demand.made(batch, row, count))
@@ -204,7 +203,7 @@ impl Turn<'_, '_> {
     }
 }
 
-/// Runs a [`FanOut`]: collects the rows that it fills, and what is kept of the input.
+/// Runs a [`FanOut`]: collects the rows that it fills, with the kept columns of the input.
 pub(crate) struct Fanning<F> {
     fan: F,
     execution: ExecutionContext,
@@ -320,7 +319,7 @@ pub(crate) trait Breaker: Send {
     }
     /// A batch of input.
     fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()>;
-    /// A slice of the work that comes before more input is taken, such as putting rows aside on disk; emits nothing.
+    /// A slice of work before more input is taken, such as spilling rows; emits nothing.
     fn make_room(&mut self, _: &mut Turn<'_, '_>) -> Try<Progress> {
         Ok(Progress::Done)
     }
@@ -394,7 +393,7 @@ impl<B: Breaker> Operator<Rows> for Breaking<B> {
     }
 }
 
-/// Takes batches in and works them off as it may, some of it only once all have come: what opens scope instances, and MERGE.
+/// Takes batches in and processes them when it may, some of it only once all have come: operators that open scope instances, and MERGE.
 pub(crate) trait Intake: Send {
     /// A batch of input.
     fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()>;
@@ -402,7 +401,7 @@ pub(crate) trait Intake: Send {
     fn run(&mut self, complete: bool, context: &mut Context<'_, Rows>) -> Outcome;
 }
 
-/// A batch that waits for the rows before it to be worked off, and what it was charged: to be released with it.
+/// A batch that waits for the rows before it, and its charge: to be released with it.
 pub(crate) fn charged(batch: Batch, context: &mut Context<'_, Rows>) -> Try<(Batch, usize)> {
     let batch = batch.flatten();
     let bytes = batch.bytes();
@@ -442,7 +441,7 @@ impl<I: Intake> Operator<Rows> for TakingIn<I> {
     }
 }
 
-/// An operator at a leaf of the plan: it is given the one empty row itself.
+/// An operator at a leaf of the plan: it gets the one empty row itself.
 pub(crate) struct Leaf<O> {
     pub(crate) inner: O,
     pub(crate) started: bool,

@@ -217,7 +217,7 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Takes `count` integers by their sum, where somebody has kept it.
+    /// Takes `count` integers by their sum, from a caller that has summed them.
     ///
     /// # Errors
     /// When this is neither a sum nor an average.
@@ -233,7 +233,7 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Takes `count` floats by their sum, where somebody has kept it.
+    /// Takes `count` floats by their sum, from a caller that has summed them.
     ///
     /// # Errors
     /// When this is neither a sum nor an average.
@@ -250,7 +250,7 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Takes one value so many times.
+    /// Takes one value `times` times.
     fn add_times(&mut self, value: &Value, times: u64) -> Result<(), EvalError> {
         let counted = i64::try_from(times).unwrap_or(i64::MAX);
         match (&mut self.state, value) {
@@ -301,7 +301,7 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Adds what another executor found for the same group.
+    /// Adds the state of another executor for the same group.
     ///
     /// # Errors
     /// When the two do not go together (numbers here, durations there).
@@ -326,7 +326,7 @@ impl Aggregator {
         Ok(())
     }
 
-    /// Does a piece of what is left to do before [`Aggregator::finish`] takes no time; true if nothing is.
+    /// Does a slice of the remaining work before [`Aggregator::finish`]; true if there is none.
     pub fn settle(&mut self) -> bool {
         match &mut self.state {
             State::Values(values) if self.distinct.is_none() => values.gather(),
@@ -374,7 +374,7 @@ impl Aggregator {
         }
     }
 
-    /// Bytes held: what a query's budget is charged.
+    /// Bytes held, as charged to a query's budget.
     pub fn bytes(&self) -> usize {
         let state = match &self.state {
             State::Count(_) => 0,

@@ -1,10 +1,10 @@
-//! From [`plan::Expr`] to [`Node`]: names are bound once, parameters become constants, and what is constant is computed once.
+//! From [`plan::Expr`] to [`Node`]: names are bound once, parameters become constants, and constant parts are computed once.
 //!
-//! What is compiled for many runs leaves parameters open instead ([`Binding::Later`]), but for those that decide over a prepared form,
-//! which is right only as long as they stay as they are.
+//! An expression compiled for many runs leaves parameters open instead ([`Binding::Later`]), except those that decide over a prepared form, which is
+//! valid only for their present values.
 //!
-//! Folding runs the interpreter over a graph that holds nothing. What fails there (a division by zero, a read of the graph) is
-//! left as it stands: it fails, if ever a row reaches it, when it is evaluated.
+//! Folding runs the interpreter over an empty graph. A part that fails there (a division by zero, a read of the graph) is left unchanged: it fails at
+//! evaluation, if a row ever reaches it.
 
 use super::error::{ErrorClass, EvalError};
 use super::graph::Names;
@@ -102,7 +102,7 @@ impl Compiled {
             },
         }
     }
-    /// The runs of equal rows in what it reads, where there are few.
+    /// The runs of equal rows in its inputs, where there are few.
     fn runs(&self, batch: &Batch) -> Option<Runs> {
         let columns = self.reads.as_deref()?.iter().map(|position| batch.column(*position));
         Runs::of(columns, batch.len())
@@ -182,7 +182,7 @@ struct Compiler<'a> {
     layout: &'a Layout,
     names: &'a dyn Names,
     binding: &'a Binding<'a>,
-    /// Within what decides over a prepared form.
+    /// Within a part that decides over a prepared form.
     fixing: bool,
     /// Variables bound by enclosing comprehensions, outermost first.
     locals: Vec<Var>,
@@ -396,8 +396,8 @@ const FOLD_TIME_MAX: Duration = Duration::from_millis(5);
 /// Bytes that computing one constant may hold; this bounds its time too, for bytes are held before they are filled.
 const FOLD_BYTES_MAX: u64 = 64 << 10;
 
-/// Bytes that a constant may take beyond twice what it was made of. A statement has as many constants as it has text, and they live as
-/// long as its plan: what is larger is computed when the statement runs, and charged to it.
+/// Bytes that a constant may take beyond twice its source. A statement has as many constants as it has text, and they live as long as its plan: a
+/// larger one is computed when the statement runs, and charged to it.
 const FOLDED_BYTES_MAX: usize = 512;
 
 fn is_small(value: &Value, node: &Node) -> bool {

@@ -1,4 +1,4 @@
-//! What can go wrong while an expression is compiled or evaluated: a stable code, a message for the user, and a hint.
+//! Errors of compiling or evaluating an expression: a stable code, a message for the user, and a hint.
 
 use model::Value;
 use plan::Function;
@@ -55,9 +55,9 @@ impl ErrorClass {
 pub struct EvalError {
     /// Which kind of error.
     pub class: ErrorClass,
-    /// What happened, in one sentence.
+    /// The message, in one sentence.
     pub message: String,
-    /// What the user could do about it.
+    /// Advice for the user.
     pub hint: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What expressions ask of a graph: a small trait, so that tests need no store. `store::Snapshot` implements it.
+//! The graph as expressions read it: a small trait, so that tests need no store. `store::Snapshot` implements it.
 
 use super::error::{ErrorClass, EvalError};
 use dataflow::watch::{LoopBytes, Stopped};
@@ -86,7 +86,7 @@ pub trait Graph: Names + Send + Sync {
     }
 }
 
-/// What a row without an edge holds where edges are read.
+/// Stands for the missing edge in rows without one.
 pub(super) const NO_EDGE: EdgeId = EdgeId(u64::MAX);
 
 /// Told the values of a property, in order.
@@ -103,7 +103,7 @@ struct Properties {
     stopped: Option<Stopped>,
 }
 
-/// Bytes after which a column in the making charges what came since: not for each value.
+/// Bytes after which a column in the making is charged: not for each value.
 const CHARGED_AT_BYTES: u64 = 16 << 10;
 
 impl Properties {

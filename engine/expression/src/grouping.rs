@@ -182,7 +182,7 @@ impl GroupTable {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Bytes held: what a query's budget is charged.
+    /// Bytes held, as charged to a query's budget.
     pub fn bytes(&self) -> usize {
         let keys = match &self.keys {
             Keys::Undecided => 0,

@@ -44,7 +44,7 @@ type Evaluated = Result<Value, EvalError>;
 /// The value of `node` for the frame's row.
 ///
 /// # Errors
-/// What the expression does is not defined for this row's values.
+/// The operation is not defined for this row's values.
 pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
     match node {
         Node::Constant(value) => Ok(value.clone()),

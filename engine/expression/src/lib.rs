@@ -1,7 +1,7 @@
 //! # expression: values in, values out
 //!
-//! What is computed from one row, run over a whole batch at a time: functions, operators, aggregates. It knows no plan node and no
-//! operator; sub-queries are lifted out of expressions before they come here. What it asks of a graph is the trait [`Graph`].
+//! Computations on one row, run over a whole batch at a time: functions, operators, aggregates. The crate has no plan nodes and no operators of
+//! plans; sub-queries are lifted out of expressions before they come here. Its view of a graph is the trait [`Graph`].
 //!
 //! [`compile`] turns a [`plan::Expr`] into a [`Compiled`]: columns become positions, names become ids, parameters and constant
 //! parts become values. A compiled expression is then evaluated in one of two ways that always agree. The *fast paths*
@@ -10,10 +10,9 @@
 //! would have to fail, goes through one obvious interpreter ([`interpret`]), which is also the twin the fast paths are tested
 //! against.
 //!
-//! Reading order: [`error`], [`layout`], [`graph`] and [`scope`] (what an expression needs around it), [`compile`] and [`node`]
-//! (its compiled form), `metered` (work and bytes, measured), [`interpret`], [`operators`] and [`functions`] (what each thing means),
-//! [`vector`] and [`select`] (how it runs fast), [`aggregate`] and [`grouping`] (many rows to one), [`segments`] (lists that grow
-//! without being copied).
+//! Reading order: [`error`], [`layout`], [`graph`] and [`scope`] (the inputs of an expression), [`compile`] and [`node`] (its compiled form),
+//! `metered` (work and bytes, counted), [`interpret`], [`operators`] and [`functions`] (the semantics), [`vector`] and [`select`] (the fast paths),
+//! [`aggregate`] and [`grouping`] (many rows to one), [`segments`] (lists that grow without being copied).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

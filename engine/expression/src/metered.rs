@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 /// Bytes of text that are gone through in about the time of one unit of work.
 const TEXT_BYTES_PER_UNIT: usize = 64;
 
-/// Counts the work of going through so many elements.
+/// Counts the work of visiting `count` elements.
 ///
 /// # Errors
 /// The query is over.
@@ -18,7 +18,7 @@ pub(super) fn elements(count: usize) -> Result<(), EvalError> {
     Ok(spend(count as u64)?)
 }
 
-/// Counts the work of going through so many bytes of text.
+/// Counts the work of visiting `bytes` bytes of text.
 ///
 /// # Errors
 /// The query is over.
@@ -76,10 +76,10 @@ fn size_of_walk(value: &Value) -> u64 {
     }
 }
 
-/// Makes a value of about so many bytes, if they can be had.
+/// Makes a value of about `bytes` bytes, if the budget allows it.
 ///
 /// # Errors
-/// The query has not so many bytes left, or what `make` says.
+/// The query's budget is exhausted, or an error of `make`.
 pub(super) fn within<T>(bytes: usize, make: impl FnOnce() -> Result<T, EvalError>) -> Result<T, EvalError> {
     let mut hold = LoopBytes::default();
     hold.grow(bytes as u64)?;
@@ -111,10 +111,10 @@ pub(super) struct Growing {
 }
 
 impl Growing {
-    /// Room for so many.
+    /// Reserves room for `capacity` values.
     ///
     /// # Errors
-    /// The query has not so many bytes left.
+    /// The query's budget is exhausted.
     pub(super) fn with_capacity(capacity: usize) -> Result<Growing, EvalError> {
         let mut hold = LoopBytes::default();
         hold.grow((capacity * size_of::<Value>()) as u64)?;
@@ -138,7 +138,7 @@ impl Growing {
         self.values.push(value);
         Ok(())
     }
-    /// What was added.
+    /// The values added so far.
     pub(super) fn as_slice(&self) -> &[Value] {
         &self.values
     }
@@ -151,7 +151,7 @@ impl Growing {
     }
 }
 
-/// A list of so many elements, copied from another or made of numbers.
+/// A list of `count` elements, copied from another or made of numbers.
 ///
 /// # Errors
 /// The query is over, has no bytes left, or the list is too large.

@@ -1,19 +1,18 @@
-//! A graph of which at most the names can be asked, for expressions that read nothing else: constants that are folded, and rows whose
-//! reads have become columns.
+//! A graph that has names at most, for expressions that read nothing else: constants that are folded, and rows whose reads have become columns.
 
 use super::error::EvalError;
 use super::graph::{Graph, Names, Visit};
 use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use std::sync::Arc;
 
-/// Knows names at most. Whatever else is asked of it fails with the error of its making.
+/// Has names at most. Every other read fails with the given error.
 pub struct NamesOnly {
     names: Option<Arc<store::Names>>,
     refusal: fn() -> EvalError,
 }
 
 impl NamesOnly {
-    /// These names, and the error for whoever reads more.
+    /// A graph with these names, and the error of every other read.
     pub fn of(names: Arc<store::Names>, refusal: fn() -> EvalError) -> NamesOnly {
         NamesOnly { names: Some(names), refusal }
     }

@@ -66,7 +66,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Adds the columns of the batch that it reads; false where equal values of them could give different answers, or where nobody can tell.
+    /// Adds the columns of the batch that it reads; false where equal values of them could give different answers, or where that is unknown.
     pub(super) fn reads(&self, columns: &mut Vec<usize>) -> bool {
         match self {
             Node::Constant(_) | Node::Parameter(_) => true,
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Adds the columns whose vertices and edges it looks at for every row, whatever it finds there: not what it only may look at.
+    /// Adds the columns whose vertices and edges it reads for every row, whatever they contain: not those that it may read.
     pub(super) fn looks_at(&self, columns: &mut Vec<usize>) {
         match self {
             Node::Property(a, _) | Node::HasLabels(a, _) | Node::MapProjection(a, _) => match **a {
@@ -135,7 +135,7 @@ impl Key {
     }
 }
 
-/// A label expression with its names looked up, ready to be asked of many vertices.
+/// A label expression with its names looked up, ready to be tested on many vertices.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "as in plan::LabelExpr")]
 pub enum LabelTest {

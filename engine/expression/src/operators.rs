@@ -1,4 +1,4 @@
-//! What each operator means for two values: the semantics, one value at a time. The fast paths must agree with this file.
+//! The semantics of each operator, one value at a time. The fast paths must agree with this file.
 
 use super::error::{ErrorClass, EvalError};
 use super::functions::convert::text_of;

@@ -1,4 +1,4 @@
-//! What patterns ask of their bindings: the path value of their parts, and whether no edge is met twice.
+//! Functions of a pattern's bindings: the path value of their parts, and whether no edge occurs twice.
 
 use super::error::EvalError;
 use model::{EdgeId, EdgeRef, Path, Value, VertexId};

@@ -1,7 +1,7 @@
-//! Rows that repeat what the row before had: of an expand, all that was carried along stands still while the neighbours of one vertex go by.
+//! Rows that repeat the values of the row before: after an expand, all carried columns are constant over the neighbours of one vertex.
 //!
-//! Idea: what is computed of such columns alone is computed once for each run of equal rows, and so is their group looked for. The answer is
-//! carried along under a row map of its own, as the columns were. Twin: every row for itself. Cost: one comparison a row and map.
+//! Idea: an expression over such columns alone is computed once for each run of equal rows, and so is their group looked up. The result is carried
+//! along under a row map of its own, as the columns were. Twin: every row for itself. Cost: one comparison a row and map.
 
 use model::Batch;
 use model::batch::Carried;

@@ -1,4 +1,4 @@
-//! What surrounds an evaluation: the graph as of one snapshot, and what belongs to the request (parameters, its two times, chance).
+//! The environment of an evaluation: the graph as of one snapshot, and the request's data (parameters, its two times, randomness).
 
 use super::error::EvalError;
 use super::graph::{Graph, deleted_edge};
@@ -14,7 +14,7 @@ use world::chance::Chance;
 /// The parameters of a request by name.
 pub type Parameters = HashMap<Name, Value>;
 
-/// What stays the same for a whole request, shared by every executor that works on it.
+/// Constant for a whole request, shared by every executor that works on it.
 #[derive(Debug)]
 pub struct Request {
     /// The parameters that were given.
@@ -23,10 +23,10 @@ pub struct Request {
     pub transaction_us: i64,
     /// Wall time at which the statement began, microseconds since 1970 UTC.
     pub statement_us: i64,
-    /// May entities that rows hold be gone from the graph? Only where the statement deletes: then reading an edge asks first
-    /// whether it is there. (Vertices need no such care: the store knows a deleted one.)
+    /// May entities in rows be gone from the graph? Only where the statement deletes: then reading an edge first tests whether it exists. (Vertices
+    /// need no such test: the store knows a deleted one.)
     pub may_delete: bool,
-    /// What `rand()` and `randomUUID()` draw from, once one of them did.
+    /// The generator of `rand()` and `randomUUID()`, once one of them was called.
     chance: Mutex<Option<Chance>>,
     regexes: Mutex<HashMap<Arc<str>, Arc<Regex>>>,
 }
@@ -84,7 +84,7 @@ impl Request {
     }
 }
 
-/// What an evaluation reads besides its rows. Two words to build, so operators build one for each batch.
+/// The inputs of an evaluation besides its rows. Two words to build, so operators build one for each batch.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// The graph as of the statement's view (a `store::Snapshot`).
@@ -94,7 +94,7 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Must be asked before a property of an edge is read.
+    /// Must be called before a property of an edge is read.
     pub(super) fn check_edge(&self, edge: EdgeRef) -> Result<(), EvalError> {
         if !self.request.may_delete || self.graph.edge_exists(edge)? {
             Ok(())

@@ -1,8 +1,7 @@
 //! A list that grows without ever being copied as a whole.
 //!
-//! A `Vec` that is full moves all it has into one twice as large: of a list of a hundred megabytes that takes tens of milliseconds, in which
-//! its executor does nothing for anybody else. So the entries lie in segments: a first one that grows as a `Vec` does, then others of the
-//! same fixed size.
+//! A full `Vec` moves all its entries into one twice as large: of a list of a hundred megabytes that takes tens of milliseconds, in which its
+//! executor does no other work. So the entries lie in segments: a first one that grows as a `Vec` does, then others of the same fixed size.
 //!
 //! Invariant: a segment is only followed by another once it holds [`SEGMENT`] entries. Cost: a comparison and, behind the first segment,
 //! two more steps for an access.
@@ -69,7 +68,7 @@ impl<T> Segments<T> {
         }
     }
 
-    /// New entries at the end until there are so many.
+    /// Adds entries, up to `len` in all.
     pub fn grow_to(&mut self, len: usize, mut make: impl FnMut() -> T) {
         (self.len()..len).for_each(|_| self.push(make()));
     }

@@ -1,7 +1,7 @@
-//! Predicates: which rows of a batch does an expression hold for?
+//! Predicates: the rows of a batch for which an expression is true.
 //!
-//! AND narrows the selection part by part, so that what is costly is asked of few rows; OR asks its second part only of the rows
-//! that failed the first. A property compared with a constant is tested where it lies in the store: no column is made of it.
+//! AND narrows the selection part by part, so that costly parts are evaluated on few rows; OR evaluates its second part only on the rows that failed
+//! the first. A property compared with a constant is tested in place in the store: no column is made of it.
 
 use super::error::EvalError;
 use super::graph::NO_EDGE;

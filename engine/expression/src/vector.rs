@@ -128,7 +128,7 @@ fn late(node: &Node, batch: &Batch, rows: Rows<'_>, scope: &Scope<'_>) -> Result
     Ok(Column::Constant(value, rows.len()))
 }
 
-/// A CASE without an operand; what fails is told as the interpreter tells it.
+/// A CASE without an operand; errors are those of the interpreter.
 fn case_of(
     node: &Node,
     arms: (&[(Node, Node)], Option<&Node>),
@@ -142,7 +142,7 @@ fn case_of(
     found.or_else(|_| slowly(node, batch, rows, scope))
 }
 
-/// Which texts a regular expression matches; none of what is no text.
+/// Which texts a regular expression matches; none for other values.
 fn matching(text: &Operand<'_>, regex: &Regex, rows: usize) -> Option<Result<Column, EvalError>> {
     let source = texts(text)?;
     let mut truths = Truths::with_capacity(rows);

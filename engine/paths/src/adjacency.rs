@@ -1,4 +1,4 @@
-//! What a search needs to know of a graph: the one trait between this crate and whoever stores edges.
+//! The graph as a search reads it: the one trait between this crate and the storage of edges.
 //!
 //! Idea: an adjacency is already narrowed to the traversal's edge types and direction(s), at one snapshot.
 //! Invariant: it does not change while a search runs, and a vertex keeps its list in the same order.
@@ -31,13 +31,13 @@ pub trait Adjacency: Send + Sync {
         None
     }
 
-    /// Predicate on inner and end vertices. The start of a path is not asked, unless the path returns to it.
+    /// Predicate on inner and end vertices. The start of a path is not tested, unless the path returns to it.
     #[inline(always)]
     fn admits_vertex(&self, _vertex: u32) -> bool {
         true
     }
 
-    /// Predicate on edges as traversed `from` → `to`; only asked if [`has_edge_predicate`](Adjacency::has_edge_predicate).
+    /// Predicate on edges as traversed `from` → `to`; only called if [`has_edge_predicate`](Adjacency::has_edge_predicate).
     /// In an undirected adjacency it must give the same answer both ways round.
     #[inline(always)]
     fn admits_edge(&self, _edge: u64, _from: u32, _to: u32) -> bool {

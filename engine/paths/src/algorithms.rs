@@ -1,15 +1,15 @@
-//! Questions about every vertex of a graph: the algorithms of LDBC Graphalytics beside breadth-first search.
+//! Algorithms over every vertex of a graph: those of LDBC Graphalytics beside breadth-first search.
 //!
 //! | question | algorithm |
 //! |---|---|
-//! | which vertices hang together? | [`Components`] |
+//! | which vertices are connected? | [`Components`] |
 //! | which are important? | [`PageRank`] |
 //! | which communities form by themselves? | [`Propagation`] |
 //! | how densely are a vertex's neighbours joined? | [`Clustering`] |
 //! | how far is each from a source, by weight? | [`Cheapest`] |
 //!
-//! Each is a line of stages that any number of workers share ([`WorkerPool`]): it works by quota, can be left and dropped, tells its memory, and
-//! answers alike whoever works. Each works on a [`Field`]: the graph both ways, narrowed to some vertices.
+//! Each is a sequence of stages that any number of workers share ([`WorkerPool`]): it works by quota, can be left and dropped, reports its memory,
+//! and its answer does not depend on scheduling. Each works on a [`Field`]: the graph in both directions, restricted to some vertices.
 //!
 //! ```
 //! use tanglewood_paths::algorithms::{Components, WorkerPool, Field, Hand};

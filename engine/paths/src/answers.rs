@@ -1,4 +1,4 @@
-//! What searches answer: runs of ends that share a source and a distance.
+//! Answers of searches: runs of ends that share a source and a distance.
 //!
 //! Idea: a breadth-first search finds its ends a level at a time, so source and distance need not be said for each. Where the ends are
 //! not asked for, a run is only a number. All paths of a run are equally long, so that they need no marks between them.

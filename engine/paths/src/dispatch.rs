@@ -1,9 +1,9 @@
 //! Distinct ends of many sources, each by itself, found by several workers together.
 //!
 //! Idea: each source, or each pack of 64, is a search; a search is a line of stages; a stage is cut into morsels. A worker stays with
-//! the search it has, as long as that has morsels for it; then it begins another, if fewer are open than the policy
-//! says; then it looks at the other open ones. Nobody waits: a worker that finds nothing is told [`Turn::Idle`] and may do other work.
-//! (After "Query processing on recursive path queries", sections 3 and 4; the policies are values, see [`DispatchPolicy`].)
+//! the search it has, as long as that has morsels for it; then it begins another, if fewer are open than the policy says; then it looks at the other
+//! open ones. No worker waits: one that finds nothing gets [`Turn::Idle`] and may do other work. (After "Query processing on recursive path queries",
+//! sections 3 and 4; the policies are values, see [`DispatchPolicy`].)
 //! Invariant: a vertex is put into one level by the one worker that set its bit, so ends and distances do not depend on who works.
 //! Which comes first within a distance does. A worker that has drawn a morsel must go on calling (or all be dropped).
 //! Where paths are asked for, levels are kept in a few bits a vertex and source, and each level's paths are rebuilt backwards as soon as it
@@ -208,12 +208,12 @@ impl<A: Adjacency> Dispatcher<A> {
         *self.begun.lock() == self.sources.len() && self.open.read().is_empty()
     }
 
-    /// What was chosen.
+    /// The chosen policy.
     pub fn policy(&self) -> DispatchPolicy {
         self.policy
     }
 
-    /// What was done so far, for people: the policy, the sources, who worked, the sides that levels were taken from, and what was held.
+    /// A report for people: the policy, the sources, the workers, the sides that levels were taken from, and the memory.
     pub fn told(&self) -> String {
         let of = |count: &AtomicUsize| count.load(Ordering::Relaxed);
         let Ground { present, above, below, .. } = &self.ground;

@@ -1,4 +1,4 @@
-//! How far each vertex is.
+//! Distances of vertices from a source.
 //!
 //! Idea: a byte a vertex, in memory that an earlier search left clean, and what little was touched is cleared one by one. Where too much
 //! of that is lent already, or the graph is too large for it, a hash map, which turns into bytes when it would cost as much.
@@ -81,7 +81,7 @@ impl Distances {
         }
     }
 
-    /// Gives back what is borrowed.
+    /// Returns the borrowed memory.
     fn give_back(&mut self) {
         if let Form::Lent { bytes, touched } = &mut self.form {
             let mut bytes = std::mem::take(bytes);

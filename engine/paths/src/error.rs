@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// What can go wrong in a search. Each has a stable [`code`](PathError::code), a message and a [`hint`](PathError::hint).
+/// Errors of a search. Each has a stable [`code`](PathError::code), a message and a [`hint`](PathError::hint).
 #[derive(Debug, Clone, PartialEq)]
 pub enum PathError {
     /// The adjacency reported a failure; the caller holds the reason.
     GraphFailed,
     /// A source or target is not below the vertex bound.
     VertexOutOfBounds {
-        /// The vertex asked for.
+        /// The vertex.
         vertex: u32,
         /// The adjacency's bound.
         bound: u32,
     },
     /// This search decides by distance and so takes a least length of 0 or 1 only.
     LeastLengthTooLong {
-        /// The least number of hops asked for.
+        /// The least number of hops.
         hops_min: u32,
     },
     /// A path grew longer than the enumeration's stack may.
@@ -51,7 +51,7 @@ impl PathError {
         }
     }
 
-    /// What the user may do.
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             PathError::GraphFailed => "see the storage or evaluation error reported with it",

@@ -4,7 +4,7 @@ use crate::adjacency::{Adjacency, EdgeScratch};
 
 /// `graph` with a predicate on inner and end vertices and one on edges `(edge, from, to)`.
 pub struct Filtered<A, V, E> {
-    /// What is narrowed.
+    /// The underlying graph.
     pub graph: A,
     /// Whether a vertex may be on a path.
     pub vertex: V,

@@ -8,9 +8,9 @@
 //!
 //! | question | search |
 //! |---|---|
-//! | which distinct vertices lie within so many hops of these sources? | [`Reach`] |
+//! | which distinct vertices lie within a number of hops of these sources? | [`Reach`] |
 //! | the same for each of many sources, by several workers? | [`Dispatcher`], by a [`DispatchPolicy`] |
-//! | and a shortest path to each of them? | [`Dispatcher::with_paths`]; `examples/paths.rs` is a program that asks |
+//! | and a shortest path to each of them? | [`Dispatcher::with_paths`]; see `examples/paths.rs` |
 //! | one shortest path, or all, between two vertices? | [`ShortestPair`], [`AllShortestPair`] |
 //! | shortest paths from one source to all or some? | [`ShortestFrom`] |
 //! | every trail, walk, acyclic or simple path? | [`Trails`] |

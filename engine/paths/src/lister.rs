@@ -10,7 +10,7 @@ use crate::error::PathError;
 use crate::path::Path;
 use crate::work::Work;
 
-/// What asking for the next path says.
+/// The result of asking for the next path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listing {
     /// One more path.
@@ -58,7 +58,7 @@ impl Lister {
         Lister { length, stack: vec![root], scratch: EdgeScratch::default() }
     }
 
-    /// `forward` is asked for edge predicates; `backward` for lists.
+    /// `forward` is read for edge predicates; `backward` for lists.
     pub(crate) fn next<F: Adjacency, B: Adjacency>(
         &mut self,
         (forward, backward): (&F, &B),

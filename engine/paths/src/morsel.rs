@@ -1,4 +1,4 @@
-//! Who works on which part of a level.
+//! Distribution of a level to workers.
 //!
 //! Idea: a level is a list; workers draw ranges of it from one counter, and the one who finishes the last range turns to
 //! the next level. Invariant: every position is drawn by exactly one worker, and finished once. Cost: two atomic

@@ -1,8 +1,8 @@
 //! Every path that a pattern of several parts describes, or only the first few by length.
 //!
-//! A [`PathPattern`] is a sequence of parts, each a row of edges repeated so and so often, with conditions on vertices, on each
-//! repetition as a whole (a *round*), and on the finished path. The plainer searches of this crate answer the plainer questions; this one
-//! answers all that is left of Cypher's and GQL's path patterns.
+//! A [`PathPattern`] is a sequence of parts, each a row of edges repeated a number of times, with conditions on vertices, on each repetition as a
+//! whole (a *round*), and on the finished path. The plainer searches of this crate cover the plainer patterns; this one covers all the rest of
+//! Cypher's and GQL's path patterns.
 //!
 //! Idea: the pattern is unrolled into an automaton ([`automaton`]). A breadth-first search over (vertex, state) finds how far each pair is
 //! from the source ([`levels`]); paths are then listed backwards from each end, depth first, never leaving what the distances allow
@@ -27,9 +27,9 @@ use levels::Levels;
 
 /// Conditions of a pattern, beyond which edges there are. Asked often: a caller may remember answers.
 pub trait Conditions: Send + Sync {
-    /// May this vertex stand at a place? Places are numbered through all parts; a part of so many edges has one place more.
+    /// May this vertex stand at a place? Places are numbered through all parts; a part of `n` edges has `n + 1` places.
     fn admits_vertex(&self, place: usize, vertex: u32) -> bool;
-    /// Does a round of a part satisfy its condition? Only asked of parts that have one.
+    /// Does a round of a part satisfy its condition? Only called for parts that have one.
     fn admits_round(&self, part: usize, vertices: &[u32], edges: &[u64]) -> bool;
     /// Does a whole path count?
     fn admits_path(&self, path: &PatternPath) -> bool;
@@ -44,7 +44,7 @@ pub enum Choice {
     Every,
     /// So many, the shortest first.
     Paths(u64),
-    /// Those of the so many least lengths.
+    /// All paths of this many least lengths.
     Groups(u64),
 }
 
@@ -238,7 +238,7 @@ impl<A: Adjacency, C: Conditions> PatternSearch<A, C> {
         Ok(())
     }
 
-    /// An end has been looked at within the bound; `next` is the least length of what lies beyond it, if anything does.
+    /// The paths to an end within the bound are listed; `next` is the least length beyond it, if there is any.
     fn finish_end(&mut self, next: Option<u32>) {
         self.hunting = false;
         let end = &mut self.ends[self.at];

@@ -17,7 +17,7 @@ use crate::hops::{Hops, Orientation};
 use crate::returns::Returns;
 use crate::work::{Progress, Work};
 
-/// At most so many vertices are put into order at once: under a tenth of a millisecond.
+/// At most this many vertices are sorted at once: under a tenth of a millisecond.
 const ORDERED_MAX: usize = 1 << 15;
 /// What is kept of the ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

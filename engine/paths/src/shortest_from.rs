@@ -38,7 +38,7 @@ pub struct ShortestFrom<F, B> {
     hops: Hops,
     orientation: Orientation,
     wave: Wave,
-    /// The distances, once the search is done and paths are asked for.
+    /// The distances, once the search is done and paths are wanted.
     settled: Option<Arc<Distances>>,
     /// Targets not found yet; `None` for all.
     missing: Option<HashSet<u32, FixedState>>,
@@ -69,8 +69,8 @@ enum ListForm<F> {
 }
 
 impl<F: Adjacency + Clone, B: Adjacency> ShortestFrom<F, B> {
-    /// Searches along `forward`; `backward` is the same graph against the direction (the same again if undirected) and is
-    /// only read to rebuild paths. Predicates are asked of `forward`. `hops.min` is 0 or 1.
+    /// Searches along `forward`; `backward` is the same graph against the direction (the same again if undirected) and is only read to rebuild paths.
+    /// Predicates are those of `forward`. `hops.min` is 0 or 1.
     pub fn new(
         forward: F,
         backward: B,

@@ -52,7 +52,7 @@ struct Apart {
     phase: Phase,
     ahead: Wave,
     behind: Wave,
-    /// The middle, then what is marked behind it, in the order of marking.
+    /// The middle, then the vertices marked behind it, in the order of marking.
     middle: Vec<u32>,
     marks: HashSet<u32, FixedState>,
     mark_cursor: usize,
@@ -83,8 +83,8 @@ impl Levels for Between<'_> {
 }
 
 impl<F: Adjacency + Clone, B: Adjacency + Clone> AllShortestPair<F, B> {
-    /// Searches along `forward` from `source` and along `backward` (the same graph against the direction, the same again
-    /// if undirected) from `target`. Predicates are asked of `forward`. `hops.min` is 0 or 1.
+    /// Searches along `forward` from `source` and along `backward` (the same graph against the direction, the same again if undirected) from
+    /// `target`. Predicates are those of `forward`. `hops.min` is 0 or 1.
     pub fn new(
         forward: F,
         backward: B,
@@ -137,8 +137,8 @@ impl<F: Adjacency + Clone, B: Adjacency + Clone> AllShortestPair<F, B> {
         Ok(Progress::Done)
     }
 
-    /// Searches until the work is over or the length is known: the first vertex that both waves have met tells it, and nothing is marked
-    /// for listing. For who asks for no path.
+    /// Searches until the work is over or the length is known: from the first vertex that both waves have met, without marking for listing. For
+    /// callers that need no path.
     pub fn step_to_length(&mut self, work: &mut Work<'_>) -> Result<Progress, PathError> {
         let Form::Apart(apart) = &mut self.form else { return self.step(work) };
         match apart.measure((&self.forward, &self.backward), self.source, work)? {
@@ -302,7 +302,7 @@ impl Apart {
         }
     }
 
-    /// One side's level is complete: have they met, and if not, who goes on? False if there is no path.
+    /// One side's level is complete: have they met, and if not, which side is next? False if there is no path.
     fn end_level<F: Adjacency, B: Adjacency>(&mut self, (forward, backward): (&F, &B)) -> bool {
         if !self.middle.is_empty() {
             self.length = self.ahead.depth + self.behind.depth + 1;
@@ -323,7 +323,7 @@ impl Apart {
         true
     }
 
-    /// Marks one piece of what lies between the middle and the target.
+    /// Marks a part of the vertices between the middle and the target.
     fn mark<F: Adjacency>(&mut self, forward: &F, target: u32, work: &mut Work<'_>) {
         let Some(&vertex) = self.middle.get(self.mark_cursor) else {
             self.lister = Some(Lister::new(target, self.length));

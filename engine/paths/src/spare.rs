@@ -1,7 +1,7 @@
 //! Memory that searches leave to the searches after them, clean.
 //!
-//! Why: fresh memory comes from the system page by page, each cleared at first touch; for a search that takes a millisecond that is a good
-//! part of it. Invariant: what lies here holds zeros only; who gives something back has cleared it, by what it touched or all of it.
+//! Why: fresh memory comes from the system page by page, each cleared at first touch; for a search that takes a millisecond that is a good part of
+//! it. Invariant: buffers here hold zeros only; a search that returns one has cleared it, by its touched entries or all of it.
 //! Cost: a lock to take and one to give. What is kept is bounded; what is more goes back to the allocator.
 
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 const SPARE_BYTES_MAX: usize = 64 << 20;
 /// Bytes lent at once to those that would do with less: see [`Spare::take_if_free`].
 const LENT_BYTES_MAX: usize = 64 << 20;
-/// A buffer is not given to who needs less than one in so many of its places.
+/// A buffer is not lent to a search that needs less than one in this many of its entries.
 const WASTE_MAX: usize = 4;
 
 /// Buffers of one kind of number.
@@ -107,7 +107,7 @@ impl<T: Number> Spare<T> {
         drop(clean);
         drop(dropped);
     }
-    /// The same of what was lent by [`Spare::take_if_free`], as long as it was.
+    /// The same for a buffer lent by [`Spare::take_if_free`], at its full length.
     pub(crate) fn give_lent(&self, buffer: Vec<T>) {
         self.lent_bytes.fetch_sub(buffer.len() * size_of::<T>(), Ordering::Relaxed);
         self.give(buffer);

@@ -79,10 +79,10 @@ pub struct TrailEnds<A> {
     level: u32,
     here: Vec<(u32, Family)>,
     next: HashMap<u32, Family, FixedState>,
-    /// The vertex of `here` that is followed, and how much of its list was.
+    /// The vertex of `here` that is followed, and the position in its list.
     at: (usize, usize),
     found: HashSet<u32, FixedState>,
-    /// Ends that nobody has taken yet.
+    /// Ends not taken yet.
     waiting: Vec<u32>,
     scratch: EdgeScratch,
     /// A piece of a list: far end and edge.
@@ -96,7 +96,7 @@ impl<A: Adjacency> TrailEnds<A> {
     /// The ends of trails from `source` with `hops.min..=hops.max` edges.
     ///
     /// # Errors
-    /// There is no such vertex, or more than [`TRAIL_ENDS_HOPS_MAX`] edges are asked for.
+    /// There is no such vertex, or more than [`TRAIL_ENDS_HOPS_MAX`] edges are wanted.
     pub fn new(graph: A, source: u32, hops: Hops) -> Result<Self, PathError> {
         let bound = graph.vertex_bound();
         if source >= bound {
@@ -212,7 +212,7 @@ impl<A: Adjacency> TrailEnds<A> {
         tried
     }
 
-    /// Appends at most `most` ends that nobody has taken; returns how many.
+    /// Appends at most `most` ends that were not taken yet; returns how many.
     pub fn drain(&mut self, ends: &mut Vec<u32>, most: usize) -> usize {
         let from = self.waiting.len() - self.waiting.len().min(most);
         let before = ends.len();

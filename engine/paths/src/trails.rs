@@ -19,7 +19,7 @@ pub const TRAIL_HOPS_MAX: u32 = 1 << 20;
 /// Up to here a path is searched from end to end; a set takes over behind it.
 const LINEAR_MAX: usize = 32;
 
-/// What must not repeat along a path.
+/// The kinds of repetition that a mode forbids along a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathMode {
     /// Nothing: vertices and edges may repeat. Endless on a cycle without an upper bound.
@@ -191,7 +191,7 @@ pub struct Trails<A, G = ()> {
     scratch: EdgeScratch,
 }
 
-/// What becomes of an edge.
+/// The verdict on an edge.
 enum Verdict {
     Refuse,
     /// Part of a path that goes on.
@@ -208,7 +208,7 @@ impl<A: Adjacency> Trails<A, ()> {
 }
 
 impl<A: Adjacency, G: Guide> Trails<A, G> {
-    /// The same, kept to what `guide` allows.
+    /// The same, restricted by `guide`.
     pub fn guided(graph: A, source: u32, hops: Hops, mode: PathMode, guide: G) -> Result<Self, PathError> {
         let bound = graph.vertex_bound();
         if source >= bound {

@@ -1,12 +1,12 @@
-//! How much a search may do before it returns.
+//! The budget of a search step.
 //!
-//! Idea: a quota of visited edges (each visited vertex costs one more), and a callback asked now and then.
+//! Idea: a quota of visited edges (each visited vertex costs one more), and a callback called now and then.
 //! Invariant: every step with a quota of at least one makes progress. Cost: one comparison per piece of a list.
 
 /// Edges handled between two looks at the quota and the callback: some tens of microseconds.
 pub(crate) const PIECE_EDGES_MAX: usize = 4096;
 
-/// What a step says when it returns.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// There is more to do: step again.
@@ -30,7 +30,7 @@ impl<'a> Work<'a> {
         Work { edges_left: edges_max.max(1), edges_visited: 0, asked_at: 0, over: false, should_yield: None }
     }
 
-    /// At most `edges_max` edges, and `should_yield` is asked every few thousand edges: true ends the step.
+    /// At most `edges_max` edges, and `should_yield` is called every few thousand edges: true ends the step.
     pub fn with_yield(edges_max: u64, should_yield: &'a mut (dyn FnMut() -> bool + 'a)) -> Work<'a> {
         Work { should_yield: Some(should_yield), ..Work::new(edges_max) }
     }
@@ -40,7 +40,7 @@ impl<'a> Work<'a> {
         Work::new(u64::MAX)
     }
 
-    /// What the step has done so far.
+    /// The work of the step so far.
     pub fn edges_visited(&self) -> u64 {
         self.edges_visited
     }

@@ -1,7 +1,7 @@
 //! `graph.cheapestPath`: from one node the cheapest path by weight to another, or to every node, the cheapest first.
 //!
-//! One search a row (Dijkstra), stepped in slices; ends come out as they are settled, so that whoever takes few pays for few. One executor
-//! works on it; all distances at once and on all executors, without paths, are `graph.sssp`.
+//! One search a row (Dijkstra), stepped in slices; ends come out as they are settled, so that a consumer of few pays for few. One executor works on
+//! it; all distances at once and on all executors, without paths, are `graph.sssp`.
 
 use crate::GraphWalk;
 use crate::settings::{Settings, wrong};
@@ -14,7 +14,7 @@ use store::{LabelFilter, Snapshot};
 
 /// Its name.
 pub const NAME: &str = "graph.cheapestPath";
-/// What its map may say.
+/// The keys of its map.
 const KNOWN: &[&str] = &["source", "target", "weight", "types", "direction", "label"];
 /// Edges one slice visits; one costs a look at its weight.
 const EDGES_PER_SLICE: u64 = 4_096;

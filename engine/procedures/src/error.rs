@@ -1,4 +1,4 @@
-//! What can go wrong in a procedure; `execute` gives each its code and its hint.
+//! Errors of procedures; `execute` gives each its code and its hint.
 
 use std::fmt;
 use store::StoreError;
@@ -6,7 +6,7 @@ use store::StoreError;
 /// A procedure ended before its rows did.
 #[derive(Debug)]
 pub enum ProcedureError {
-    /// It was called wrongly, or what it is called with is not there.
+    /// The call is wrong, or its arguments name something that does not exist.
     Call(String),
     /// The graph could not be read.
     Store(StoreError),

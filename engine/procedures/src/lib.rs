@@ -1,11 +1,11 @@
-//! # procedures: what each entry of the planner's table does
+//! # procedures: the implementation of each entry of the planner's table
 //!
-//! Most are a function from the graph and its arguments to rows ([`by_name`]). Those that ask something about every vertex
-//! ([`running`]) and the one that asks for cheapest paths ([`cheapest_path`]) work in slices, so that a quota is kept and a kill is heard;
-//! `execute` has an operator for each of the two, and says how the graph is walked ([`walk`]). This crate knows no operator.
+//! Most are a function from the graph and its arguments to rows ([`by_name`]). Those over every vertex ([`running`]) and the one for cheapest paths
+//! ([`cheapest_path`]) work in slices, so that a quota is kept and a kill is noticed; `execute` has an operator for each of the two, and defines how
+//! the graph is walked ([`walk`]). This crate has no operators.
 //!
-//! Reading order: [`error`], `listing`, `schema` and `survey` (what the catalogue and a sample tell), [`settings`] (the map that a graph procedure takes),
-//! [`walk`] and `weights`, [`running`], [`cheapest_path`].
+//! Reading order: [`error`], `listing`, `schema` and `survey` (listings from the catalogue and a sample), [`settings`] (the map that a graph
+//! procedure takes), [`walk`] and `weights`, [`running`], [`cheapest_path`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -31,10 +31,10 @@ use store::Snapshot;
 /// The rows of a procedure.
 pub type Rows = Result<Vec<Vec<Value>>, ProcedureError>;
 
-/// What a procedure does.
+/// The implementation of a procedure.
 pub type Run = fn(&Snapshot, &[Value]) -> Rows;
 
-/// The procedure of this name with what it does.
+/// The procedure of this name with its implementation.
 pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
     let procedure = Procedure::by_name(name)?;
     let run: Run = match procedure.name {
@@ -156,7 +156,7 @@ fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {
     Ok(vec![row.into_iter().map(Value::Int).collect()])
 }
 
-/// The version of Neo4j that drivers and tools are answered as: they ask for it before they send what they know it to understand.
+/// The version of Neo4j that drivers and tools are given: they read it to decide which features to use.
 const ANSWERS_AS: &str = "5.26.0";
 
 /// Tools read the first row, or that of Neo4j's kernel.

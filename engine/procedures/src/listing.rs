@@ -1,4 +1,4 @@
-//! What the catalogue and the tables of functions and procedures hold, as rows.
+//! The content of the catalogue and the tables of functions and procedures, as rows.
 
 use super::Rows;
 use model::Value;
@@ -10,7 +10,7 @@ use plan::procedures::Procedure;
 use plan::{AggregateFunction, Function};
 use store::Snapshot;
 
-/// Entity type and names of what an index or a constraint is about.
+/// Entity type and names of an index's or a constraint's target.
 fn target(snapshot: &Snapshot, target: SchemaTarget) -> (Value, Value) {
     let (kind, name) = match target {
         SchemaTarget::Vertices(label) => ("NODE", snapshot.catalog().label_name(label)),
@@ -81,7 +81,7 @@ pub(super) fn db_constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
     Ok(snapshot.catalog().constraints().iter().map(row).collect())
 }
 
-/// What Neo4j calls the only kind of index there is here.
+/// Neo4j's name of the only kind of index there is.
 const PROVIDER: &str = "range-1.0";
 
 /// `(n:`Label`)` or `()-[r:`TYPE`]-()`, and `n.`a`, n.`b``.
@@ -120,7 +120,7 @@ fn create_constraint(snapshot: &Snapshot, constraint: &ConstraintDefinition) -> 
     format!("CREATE CONSTRAINT {name} FOR {entity} REQUIRE ({keys}) {rule}")
 }
 
-/// What a listing is asked for: all, where that is nothing.
+/// The kind that a listing is restricted to: all, where that is empty.
 fn which(arguments: &[Value]) -> &str {
     arguments.first().and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! A graph procedure at work, shared by all who work on it: first the vertices that take part, a chunk at a time; then the algorithm, stage
-//! by stage; then its rows, a range each.
+//! A running graph procedure, shared by all its workers: first the participating vertices, a chunk at a time; then the algorithm, stage by stage;
+//! then its rows, a range each.
 
 use crate::settings::Settings;
 use crate::weights::{EdgeWeights, Members, Within};
@@ -21,7 +21,7 @@ use store::{LabelFilter, Snapshot};
 /// Edges one slice visits: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
 
-/// What is asked.
+/// The procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// How far is each from a source?
@@ -34,12 +34,12 @@ pub enum Question {
     PageRank,
     /// How far is it from a source by weight?
     Sssp,
-    /// What does it hang together with?
+    /// Weakly connected components.
     Wcc,
 }
 
 impl Question {
-    /// The question that this procedure asks, if it is one of them.
+    /// The question of this procedure, if it is one of them.
     pub fn of(procedure: &str) -> Option<Question> {
         Some(match procedure {
             "graph.bfs" => Question::Bfs,
@@ -185,7 +185,7 @@ enum Phase<W: GraphWalk> {
     Wcc(Box<Given<Components<Along<W>>>>),
 }
 
-/// What one worker holds.
+/// The state of one worker.
 pub struct Helper<W: GraphWalk>(Held<W>);
 
 impl<W: GraphWalk> Helper<W> {
@@ -217,7 +217,7 @@ pub struct Running<W: GraphWalk> {
 }
 
 impl<W: GraphWalk> Running<W> {
-    /// The question, asked of this snapshot; `walk` makes a walk along edges of these types in this direction.
+    /// The question, on this snapshot; `walk` makes a walk along edges of these types in this direction.
     pub fn new(
         question: Question,
         settings: Settings,
@@ -235,7 +235,7 @@ impl<W: GraphWalk> Running<W> {
         Running { question, settings, snapshot: snapshot.clone(), along, against, phase }
     }
 
-    /// Bytes it holds at least in what comes next: to be charged before.
+    /// Lower bound of the bytes it holds in the next step: to be charged before.
     pub fn bytes_min(&self) -> usize {
         let per_vertex = match (self.question, &**self.phase.read()) {
             // The list, which may be half empty; the members, their labels, those sorted, and ranks twice.
@@ -248,10 +248,10 @@ impl<W: GraphWalk> Running<W> {
         self.snapshot.vertex_bound() as usize * per_vertex
     }
 
-    /// A slice of work: up to `room` rows. Done says that no more rows come of it for anyone; Idle, that others hold the rest.
+    /// A slice of work: up to `room` rows. Done says that no worker gets more rows; Idle, that other workers have the rest.
     ///
     /// # Errors
-    /// The graph could not be read, a weight or a label is not what it must be.
+    /// The graph could not be read, a weight or a label is invalid.
     pub fn step(&self, helper: &mut Helper<W>, room: usize, output: &mut Output) -> Result<Turn, Failure> {
         let outcome = self.advance(helper, room, output);
         match [&self.along, &self.against].iter().find_map(|walk| walk.take_failure()) {
@@ -413,7 +413,7 @@ impl<W: GraphWalk> Running<W> {
 }
 
 impl<W: GraphWalk> Phase<W> {
-    /// What worker number so much holds in this phase.
+    /// The state of a worker in this phase.
     fn helper(&self, number: usize) -> Held<W> {
         match self {
             Phase::List(_) => Held::New(number),

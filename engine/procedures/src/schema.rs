@@ -1,4 +1,4 @@
-//! What a graph without a schema looks like: which labels are joined by which types, and which properties there are.
+//! The observed schema of a graph: which labels are joined by which types, and which properties there are.
 //!
 //! Labels and types are exact, from the statistics. Properties are those of a sample, the first vertices of the store up to
 //! [`SAMPLE_VERTICES_MAX`] and their outgoing edges up to [`SAMPLE_EDGES_MAX`], so that the question costs the same on any graph.
@@ -125,7 +125,7 @@ pub(super) fn relationship_type_properties(snapshot: &Snapshot, _: &[Value]) -> 
     Ok(kinds.iter().flat_map(|(name, seen)| seen.rows(&[format!(":`{name}`").into()])).collect())
 }
 
-/// Relationships that are shown; nobody looks at more.
+/// Relationships that are shown; more cannot be displayed.
 const RELATIONSHIPS_MAX: usize = 100_000;
 
 pub(super) fn visualization(snapshot: &Snapshot, _: &[Value]) -> Rows {

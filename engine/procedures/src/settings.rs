@@ -1,4 +1,4 @@
-//! What the map of a graph procedure says, checked: an unknown name or a value of another type is an error that names what is known.
+//! The map of a graph procedure, validated: an unknown name or a value of another type is an error that lists the valid names.
 
 use crate::{ProcedureError, Question};
 use model::{Direction, EdgeTypeId, KeyId, Map, Value, VertexId};
@@ -12,7 +12,7 @@ const PAGE_RANK_ROUNDS: u32 = 20;
 /// How likely a walker follows an edge, where nothing is said.
 const DAMPING: f64 = 0.85;
 
-/// What is asked, of which part of the graph.
+/// The settings of a procedure, and the part of the graph.
 pub struct Settings {
     /// Edge types.
     pub(crate) types: Vec<EdgeTypeId>,
@@ -45,19 +45,19 @@ fn known(question: Question) -> &'static [&'static str] {
     }
 }
 
-/// Does whoever asks know a name? Of one that only what is hidden carries it is told that there is none. What cannot be read now is found later.
+/// Does the caller know a name? A name that only hidden data carries counts as unknown. One that cannot be looked up now is found later.
 fn is_known(known: Result<bool, StoreError>) -> bool {
     known.unwrap_or(true)
 }
 
-/// A map of settings, with what is null left out.
+/// A map of settings, without nulls.
 pub struct Given<'a>(Option<&'a Map>);
 
 impl<'a> Given<'a> {
-    /// Reads the argument of a call: a map of these settings, null, or nothing. `shape` says what is expected instead.
+    /// Reads the argument of a call: a map of these settings, null, or nothing. `shape` describes the expected form.
     ///
     /// # Errors
-    /// It is no map, or has a name that is not known here.
+    /// It is no map, or has an unknown name.
     pub fn read(
         argument: Option<&'a Value>,
         names: &[&str],
@@ -90,7 +90,7 @@ impl<'a> Given<'a> {
             Some(other) => return Err(wrong(format!("`direction` is out, in or both, not {other}"))),
         })
     }
-    /// The node of this name; `what` says what it is for.
+    /// The node of this name; `what` describes its purpose.
     ///
     /// # Errors
     /// It is no node.
@@ -124,10 +124,10 @@ impl<'a> Given<'a> {
         let text = |value: &'a Value| value.as_str().ok_or_else(|| wrong(format!("`{name}` is a text")));
         self.get(name).map(text).transpose()
     }
-    /// The relationship types named by `types`; all of them where it is not said.
+    /// The relationship types named by `types`; all of them if absent.
     ///
     /// # Errors
-    /// It names what is not there.
+    /// It names a type that does not exist.
     pub fn types(&self, snapshot: &Snapshot) -> Result<Vec<EdgeTypeId>, ProcedureError> {
         let names = match self.get("types") {
             None => return Ok(snapshot.statistics().edge_types()),
@@ -157,7 +157,7 @@ impl<'a> Given<'a> {
     /// The vertices that `label` names.
     ///
     /// # Errors
-    /// It names what is not there.
+    /// It names a label that does not exist.
     pub fn filter(&self, snapshot: &Snapshot) -> Result<LabelFilter, ProcedureError> {
         let names = match self.get("label") {
             None => return Ok(LabelFilter::Any),
@@ -202,7 +202,7 @@ impl Settings {
         let rounds = if question == Question::Cdlp { CDLP_ROUNDS } else { PAGE_RANK_ROUNDS };
         Settings::read_known((known(question), rounds), argument, snapshot)
     }
-    /// The same for whoever understands these names, and so many rounds where none are named.
+    /// The same for procedures with these names, and a default number of rounds.
     pub(crate) fn read_known(
         (names, rounds): (&[&str], u32),
         argument: Option<&Value>,

@@ -1,8 +1,8 @@
-//! What is known of a graph by its labels and types, in the forms in which the tools of others ask for it (`apoc.meta.*`, `apoc.schema.*`).
+//! Surveys of a graph by its labels and types, in the forms of other tools (`apoc.meta.*`, `apoc.schema.*`).
 //!
-//! ExactCounts of nodes and labels are exact, from the statistics. Properties, and which types join which labels, are those of a sample: of each label the first
-//! nodes of the store and their outgoing relationships. Sampling by label finds a label that is rare, and a pair of labels is named only where a
-//! relationship of the sample joins it. All is read through the caller's snapshot, so what is hidden from a user is in none of it.
+//! Counts of nodes and labels are exact, from the statistics. Properties, and which types join which labels, are those of a sample: of each label the
+//! first nodes of the store and their outgoing relationships. Sampling by label finds a label that is rare, and a pair of labels is named only where
+//! a relationship of the sample joins it. All is read through the caller's snapshot, so hidden data is in none of it.
 
 use super::Rows;
 use crate::ProcedureError;
@@ -418,7 +418,7 @@ pub(super) fn relationship_types(snapshot: &Snapshot, arguments: &[Value]) -> Ro
     Ok(rows.collect())
 }
 
-/// Indexes over nodes, with their size and the share of their entries that are different; null where entries of what is hidden would be counted.
+/// Indexes over nodes, with their size and the share of their entries that are different; null where hidden entries would be counted.
 pub(super) fn node_indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let mut rows = Vec::new();
     for index in crate::listing::shown_indexes(snapshot) {

@@ -1,5 +1,5 @@
-//! What an algorithm needs of a walk through the graph beside its adjacency: whoever runs procedures says how edges are read, and whether
-//! a transaction notes what was read.
+//! The walk of an algorithm through the graph beside its adjacency: the caller defines how edges are read, and whether reads are recorded in a
+//! transaction.
 
 use dataflow::Failure;
 use model::{EdgeId, EdgeRef, VertexId};

@@ -1,4 +1,4 @@
-//! What edges weigh: a property of them, or one each; and a graph narrowed to some vertices.
+//! Weights of edges: a property of them, or one each; and a graph restricted to some vertices.
 
 use crate::GraphWalk;
 use model::{EdgeId, KeyId, VertexId};
@@ -12,7 +12,7 @@ pub(crate) struct EdgeWeights<W> {
     pub(crate) snapshot: Snapshot,
     /// None: each edge weighs one.
     pub(crate) key: Option<KeyId>,
-    /// What fails if a weight cannot be read.
+    /// Stores the error if a weight cannot be read.
     pub(crate) walk: Arc<W>,
 }
 

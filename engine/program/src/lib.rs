@@ -26,7 +26,7 @@
 //!
 //! The database itself reads and writes the same messages with this crate ([`wire`]): there is one format, written and read by one module.
 //!
-//! Reading order: [`value`], [`visit`] (what a program is told and tells), [`wire`], [`trial`].
+//! Reading order: [`value`], [`visit`] (inputs and outputs of a program), [`wire`], [`trial`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -38,20 +38,20 @@ pub mod wire;
 pub use value::Value;
 pub use visit::{EdgeDirection, Needs, NodeCall, NodeEdge, NodeOutbox, Properties, Reply, VisitedNode};
 
-/// The version of what a module and the database tell each other.
+/// The version of the protocol between a module and the database.
 pub const VERSION: u32 = 1;
 
 /// A node program.
 pub trait NodeProgram {
-    /// What it reads at nodes, and where it begins; `parameters` are those of the call.
+    /// The parts of nodes that it reads, and where it begins; `parameters` are those of the call.
     ///
     /// # Errors
-    /// The parameters are not what it takes: told to whoever called.
+    /// The parameters are not those it takes: shown to the caller.
     fn needs(parameters: &Value) -> Result<Needs, String>;
-    /// Called with a node that has messages. Where it begins there is one, null, in round 0.
+    /// Called with a node that has messages. A start node has one, null, in round 0.
     ///
     /// # Errors
-    /// Any error ends the query, and is told to whoever called.
+    /// Any error ends the query, and is shown to the caller.
     fn visit(
         parameters: &Value,
         round: u32,
@@ -68,14 +68,14 @@ pub trait NodeProgram {
     }
 }
 
-/// What the database asks of a module: the answer to one call, in bytes. [`export!`] calls it.
+/// The answer to one call, in bytes. [`export!`] calls it.
 pub fn answer<P: NodeProgram>(given: &[u8]) -> Vec<u8> {
     let reply =
         NodeCall::read(given).map_err(|error| error.to_string()).and_then(|mut call| run::<P>(&mut call));
     wire::write_reply(&reply)
 }
 
-/// What the database asks before the first call: the needs, in bytes. [`export!`] calls it.
+/// The needs, read before the first call, in bytes. [`export!`] calls it.
 pub fn needs<P: NodeProgram>(given: &[u8]) -> Vec<u8> {
     let parameters = wire::read_value(given).map_err(|error| error.to_string());
     wire::write_needs(&parameters.and_then(|parameters| P::needs(&parameters)))

@@ -41,10 +41,10 @@ impl Trial {
     pub fn edge<const N: usize>(&mut self, from: u64, kind: &str, to: u64, properties: [(&str, Value); N]) {
         self.edges.push((from, kind.to_string(), to, owned(properties)));
     }
-    /// Runs a program from these nodes, or from where it begins by itself: its rows, in order.
+    /// Runs a program from these nodes, or from its default start: its rows, in order.
     ///
     /// # Errors
-    /// What a caller would be told.
+    /// The error that a caller would get.
     pub fn run<P: NodeProgram>(
         &self,
         start: Option<&[u64]>,
@@ -128,7 +128,7 @@ impl Trial {
     }
 }
 
-/// The least of numbers; others are told apart by the database alone.
+/// The least of numbers; other values can be compared by the database only.
 fn least(messages: Vec<Value>) -> Vec<Value> {
     let number = |value: &Value| value.as_number().unwrap_or(f64::INFINITY);
     messages.into_iter().min_by(|a, b| number(a).total_cmp(&number(b))).into_iter().collect()
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::{NodeOutbox, VisitedNode};
 
-    /// The least sum of `w` to each node: asks for properties, states, messages, an end and an error.
+    /// The least sum of `w` to each node: uses properties, states, messages, an end and an error.
     struct Cheapest;
 
     impl NodeProgram for Cheapest {

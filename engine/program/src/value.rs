@@ -1,6 +1,6 @@
 //! Values as programs see them.
 
-/// A value. Dates, times, durations and points are told as their texts.
+/// A value. Dates, times, durations and points are passed as texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// Nothing.

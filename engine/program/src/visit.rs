@@ -1,4 +1,4 @@
-//! What a program is told, and what it tells.
+//! Inputs and outputs of a program.
 
 use crate::Value;
 
@@ -26,10 +26,10 @@ pub enum Properties {
     All,
 }
 
-/// What a program reads at nodes, and where it begins.
+/// The parts of nodes that a program reads, and where it begins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Needs {
-    /// Relationships of these types; of all types where there is none here.
+    /// Relationships of these types; of all types where the list is empty.
     pub types: Vec<String>,
     /// In this direction.
     pub direction: EdgeDirection,
@@ -50,11 +50,11 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Outgoing relationships, and a start at all nodes where nobody says another.
+    /// Outgoing relationships, and all nodes as the default start.
     pub fn out() -> Needs {
         Needs { edges: true, everywhere: Some(Vec::new()), ..Needs::default() }
     }
-    /// Relationships in both directions, and a start at all nodes where nobody says another.
+    /// Relationships in both directions, and all nodes as the default start.
     pub fn both() -> Needs {
         Needs { direction: EdgeDirection::Both, ..Needs::out() }
     }
@@ -109,7 +109,7 @@ fn found<'a>(properties: &'a [(std::rc::Rc<str>, Value)], name: &str) -> &'a Val
     found.map_or(&Value::Null, |(_, value)| value)
 }
 
-/// What a program hands out.
+/// The outputs of a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeOutbox {
     /// Messages for the next round, with the nodes that get them.
@@ -153,6 +153,6 @@ pub struct NodeCall {
 pub struct Reply {
     /// The new state of each node, in order.
     pub states: Vec<Value>,
-    /// What is handed out.
+    /// Its outputs.
     pub out: NodeOutbox,
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-/// Lists and maps within each other.
+/// Nesting of lists and maps.
 pub const DEPTH_MAX: usize = 32;
 
 /// Bytes that are no message of this format.
@@ -153,7 +153,7 @@ impl<'a> WireReader<'a> {
     /// A byte.
     ///
     /// # Errors
-    /// There is none; so for all that are read here.
+    /// There is none; so for all reads here.
     pub fn byte(&mut self) -> WireRead<u8> {
         Ok(self.array::<1>()?[0])
     }
@@ -178,7 +178,7 @@ impl<'a> WireReader<'a> {
     pub fn long(&mut self) -> WireRead<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
-    /// A length: of so many things, each of which has `least` bytes at least.
+    /// A length: of a number of items, each of which has `least` bytes at least.
     fn length(&mut self, least: usize) -> WireRead<usize> {
         let length = self.number()? as usize;
         match length.checked_mul(least).is_some_and(|bytes| bytes <= self.0.len()) {
@@ -347,7 +347,7 @@ pub fn read_reply(bytes: &[u8]) -> WireRead<Result<Reply, String>> {
     Ok(reply)
 }
 
-/// What a program needs.
+/// Writes the needs of a program.
 pub fn write_needs(needs: &Result<Needs, String>) -> Vec<u8> {
     let mut writer = WireWriter::default();
     match needs {
@@ -374,10 +374,10 @@ pub fn write_needs(needs: &Result<Needs, String>) -> Vec<u8> {
     writer.bytes
 }
 
-/// Reads what a program needs, or why it refuses.
+/// Reads the needs of a program, or why it refuses.
 ///
 /// # Errors
-/// The bytes are none.
+/// The bytes are malformed.
 pub fn read_needs(bytes: &[u8]) -> WireRead<Result<Needs, String>> {
     let mut reader = WireReader(bytes);
     let needs = match reader.byte()? {
@@ -438,7 +438,7 @@ impl CallWriter {
         let place = self.name(name);
         self.nodes.number(place);
     }
-    /// The next node; who asks writes its parts in their order.
+    /// The next node; the caller writes its parts in their order.
     pub fn node(&mut self) -> &mut WireWriter {
         self.nodes_count += 1;
         &mut self.nodes

@@ -1,10 +1,9 @@
 //! Programs that users deploy as WebAssembly.
 //!
-//! Idea: a module is an entry of the catalogue, so a snapshot has one version of it. It imports nothing, so it has no clock, no chance, no files and
-//! no network. Each slice of a round gets a fresh instance, and slices and calls are cut by the graph alone: what a module remembers past the
-//! states that the database keeps for it, it remembers alike whoever works, so its answer is the same every time.
-//! Invariant: whatever a module does, it ends its query with an error and touches nothing else: its memory, its instructions and the bytes
-//! that it gives back are bounded, and everything that it says is checked.
+//! Idea: a module is an entry of the catalogue, so a snapshot has one version of it. It imports nothing, so it has no clock, no randomness, no files
+//! and no network. Each slice of a round gets a fresh instance, and slices and calls are cut by the graph alone: memory of a module beyond the states
+//! that the database keeps for it does not depend on scheduling, so its answer is the same every time. Invariant: a faulty module ends its query with
+//! an error and affects nothing else: its memory, its instructions and the bytes that it returns are bounded, and all its output is validated.
 //! Cost: an instance a slice, then some ten nanoseconds a node and a message to write and read them.
 
 pub mod compiling;
@@ -128,7 +127,7 @@ impl DeployedProgram {
         Ok(())
     }
 
-    /// May a node be given so much?
+    /// May a node get this many bytes?
     fn check_bytes(&self, bytes: usize) -> Result<(), Failure> {
         if bytes <= CALL_BYTES_MAX {
             return Ok(());
@@ -237,7 +236,7 @@ impl DeployedProgram {
         }
     }
 
-    /// Takes what the program said, once it is checked.
+    /// Takes the program's reply, once it is validated.
     fn take(&self, reply: Reply, nodes: Range<usize>, batch: &mut Batch<'_>) -> Result<(), Failure> {
         let known = KnownNodes { graph: batch.graph, program: &self.name };
         if reply.states.len() != nodes.len() {
@@ -277,7 +276,7 @@ fn write_properties(
     Ok(())
 }
 
-/// A program that said what cannot be.
+/// The error of a program with an invalid reply.
 fn malformed(name: &str, error: Malformed) -> Failure {
     wrong(format!("the program `{name}` answered what is no answer: {error}")).into()
 }

@@ -1,8 +1,8 @@
-//! Messages on their way from one round to the next.
+//! Messages from one round to the next.
 //!
-//! Idea: whoever finishes a batch cuts its messages into parts by their targets; when the round is over, each part is put in order on its own.
-//! Invariant: a part gets the messages of batch 0 first, then those of batch 1, and so on, and the order of targets keeps the order within
-//! one target: the messages of a vertex come in the order of their senders, whoever worked.
+//! Idea: the worker that finishes a batch splits its messages into parts by their targets; when the round is over, each part is sorted on its own.
+//! Invariant: a part gets the messages of batch 0 first, then those of batch 1, and so on, and the sort by target is stable: the messages of a vertex
+//! come in the order of their senders, whichever workers ran.
 //! Cost: a message is moved twice, and counted once. A part with many messages has a table of its vertices meanwhile; one with few sorts them.
 
 use crate::program::Combine;
@@ -114,7 +114,7 @@ impl<'a> MessageRange<'a> {
     }
 }
 
-/// Of a part that has a message for one of so many of its vertices, messages are put in order by a table of its vertices; of another one they are sorted.
+/// A part that has a message for one of this many of its vertices is sorted by a table of its vertices; another one by comparison.
 const DENSE_SHARE: usize = 8;
 
 /// Targets and values of each batch.
@@ -173,7 +173,7 @@ impl Delivered {
             Delivered { vertices, ends, messages: TypedValues::Any(messages) }
         }
     }
-    /// Bytes held, without what is behind messages.
+    /// Bytes held, without the heap of messages.
     pub(crate) fn bytes(&self) -> usize {
         (self.vertices.capacity() + self.ends.capacity()) * 4
             + self.messages.len() * self.messages.bytes_each()
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
     use world::chance::Chance;
 
-    /// A message of one of so many types.
+    /// A message of one of `kinds` types.
     fn message(chance: &mut Chance, kinds: u64) -> Value {
         match chance.below(kinds) {
             0 => Value::Int(chance.below(5) as i64),
@@ -338,7 +338,7 @@ mod tests {
         format!("{:?}", told.collect::<Vec<(u32, Vec<Value>)>>())
     }
 
-    /// By table and by counts, as columns, comes what comes by sorting values of any type.
+    /// By table and by counts, as columns, the result equals sorting values of any type.
     #[test]
     fn messages_come_in_the_same_order_however_they_are_put_in_it() {
         let mut chance = Chance::seeded(11);

@@ -1,8 +1,8 @@
-//! Rows of a result that is kept for long, in little room.
+//! Rows of a cached result, in compact form.
 //!
-//! Idea: many programs tell few different values of many vertices, such as in how many steps each is reached. Such rows are grouped by value, and the vertices of a group are a list or a
-//! map of bits, whatever is less.
-//! Invariant: the same rows come out as went in, though not in the same order. Cost: to keep them, rows are sorted; to hand them out, they are written once.
+//! Idea: many programs give few different values to many vertices, such as the number of steps in which each is reached. Such rows are grouped by
+//! value, and the vertices of a group are a list or a bitmap, whichever is smaller. Invariant: the same rows come out as went in, though not in the
+//! same order. Cost: to store them, rows are sorted; to return them, they are written once.
 
 use crate::vertex_values::{TypedValues, VertexValues};
 use model::Value;
@@ -18,7 +18,7 @@ enum VertexSet {
 const WORD: u32 = u64::BITS;
 
 impl VertexSet {
-    /// In whatever takes less; several of the same are a list.
+    /// In the smaller form; duplicates need a list.
     fn of(mut vertices: Vec<u32>) -> VertexSet {
         vertices.sort_unstable();
         let (Some(least), Some(most)) = (vertices.first(), vertices.last()) else {

@@ -4,7 +4,7 @@
 //! vertices, where it is called in the next round, and emits rows. The end is where no message is left.
 //!
 //! Vertices share nothing but messages, so a shard could run its part. Rounds are cut into batches that all executors draw, and messages are
-//! delivered in the order of their senders: the answer does not depend on who works.
+//! delivered in the order of their senders: the answer does not depend on scheduling.
 //!
 //! Reading order: [`program`] (the trait, and what a program sees), `states`, `vertex_values` (messages and rows as
 //! columns), `inbox` (messages between rounds), [`running`] (the task that
@@ -72,7 +72,7 @@ fn open_deployed(
     Ok(Arc::new(deployed::DeployedProgram::open(name, module, parameters, snapshot)?))
 }
 
-/// Why programs cannot be deployed here.
+/// Why programs cannot be deployed in this build.
 pub const NOT_BUILT_IN: &str = "this program was built without the feature `deployed-programs`; the binaries that are handed out have it";
 
 #[cfg(not(feature = "deployed"))]
@@ -80,10 +80,10 @@ fn open_deployed(_: &str, _: &Arc<[u8]>, _: &Value, _: &Snapshot) -> Result<Arc<
     Err(wrong(NOT_BUILT_IN).into())
 }
 
-/// Is this a module that can be deployed? Compiles it, and keeps it for the calls that come. What is wrong with it is the answer, if anything is.
+/// Is this a module that can be deployed? Compiles it, and caches it for later calls. Returns its fault, if there is one.
 ///
 /// # Errors
-/// The work of whoever asks is over.
+/// The caller's query is over.
 #[cfg(feature = "deployed")]
 pub fn check_module(module: &Arc<[u8]>) -> Result<Option<String>, Stopped> {
     use deployed::compiling::{CompileEnd, compiled};

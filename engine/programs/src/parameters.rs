@@ -1,4 +1,4 @@
-//! What the parameters of the programs that are built in say: which edges are followed, and which vertices and edges pass.
+//! Parameters of the built-in programs: which edges are followed, and which vertices and edges pass.
 
 use crate::program::{Batch, FollowedEdges, ProgramGraph};
 use dataflow::Failure;
@@ -8,9 +8,9 @@ use procedures::ProcedureError;
 use procedures::settings::{Given, wrong};
 use store::{LabelFilter, Snapshot};
 
-/// Rounds that may be asked for.
+/// Largest depth.
 const DEPTH_MAX: i64 = 1_000_000;
-/// Iterations that may be asked for.
+/// Largest number of iterations.
 const ITERATIONS_MAX: i64 = 10_000;
 
 /// Properties that must equal these; a key that nothing has equals nothing.

@@ -1,7 +1,7 @@
-//! What a program is, and what it sees and does at a vertex.
+//! The trait of programs, and their view of a vertex.
 //!
-//! Invariant: a program writes nothing but its state at the vertices of its batch, and its outbox. It may read the graph around them, and
-//! gets the same batch whoever works; so its answer is the same every time.
+//! Invariant: a program writes nothing but its state at the vertices of its batch, and its outbox. It may read the graph around them, and gets the
+//! same batches whichever workers run; so its answer is the same every time.
 //! Cost: a call has up to [`BATCH_VERTICES_MAX`](crate::limits::BATCH_VERTICES_MAX) vertices, so a call costs each of them little.
 
 use crate::inbox::{MessageRange, Messages};
@@ -12,7 +12,7 @@ use std::any::Any;
 use std::sync::Arc;
 use store::{AdjacencyView, LabelFilter, PropertyRef, Snapshot, StoreError};
 
-/// What becomes of the messages to one vertex in one round.
+/// How messages to one vertex in one round are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
     /// Each is delivered, in the order of the senders.
@@ -26,7 +26,7 @@ pub enum Combine {
 pub enum Everywhere {
     /// At the vertices that pass.
     Passing(LabelFilter),
-    /// Nowhere: the program has to be told.
+    /// Nowhere: the call must name start vertices.
     Nowhere,
 }
 
@@ -45,11 +45,11 @@ pub struct FollowedEdges<'a> {
 pub trait NodeProgram: Send + Sync {
     /// The edges that it follows.
     fn edges(&self) -> FollowedEdges<'_>;
-    /// What becomes of messages to one vertex.
+    /// How messages to one vertex are combined.
     fn combine(&self) -> Combine {
         Combine::Each
     }
-    /// Where it begins if nobody says so.
+    /// Its default start.
     fn everywhere(&self) -> Everywhere {
         Everywhere::Nowhere
     }
@@ -84,7 +84,7 @@ pub trait NodeProgram: Send + Sync {
     }
 }
 
-/// Who is told what a program reads.
+/// Records the reads of a program.
 pub trait Reads: Send + Sync {
     /// All vertices that pass.
     fn scan(&self, filter: &LabelFilter);
@@ -101,7 +101,7 @@ pub trait Reads: Send + Sync {
 /// The graph at one snapshot, along the edges that a program follows.
 pub struct ProgramGraph {
     view: AdjacencyView,
-    /// Types of the lists that are read, as they are told; none for all types.
+    /// Types of the lists that are read, for records; none for all types.
     told_types: Arc<[EdgeTypeId]>,
     direction: Direction,
     reads: Option<Arc<dyn Reads>>,
@@ -122,7 +122,7 @@ impl ProgramGraph {
             reads.scan(filter);
         }
     }
-    /// The snapshot. Whoever reads it past this type tells nobody.
+    /// The snapshot. Reads of it past this type are not recorded.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         self.view.snapshot()
     }
@@ -142,7 +142,7 @@ impl ProgramGraph {
         }
         vertex
     }
-    /// How many edges a vertex has, for who cuts vertices into calls: nobody is told.
+    /// The number of a vertex's edges, for cutting vertices into calls: not recorded.
     pub(crate) fn weight(&self, vertex: u32) -> Result<u32, StoreError> {
         self.view.degree(vertex)
     }
@@ -257,7 +257,7 @@ impl ProgramGraph {
     }
 }
 
-/// What a program hands out in one call.
+/// The outputs of a program in one call.
 #[derive(Default)]
 pub struct Outbox {
     pub(crate) messages: Messages,
@@ -269,7 +269,7 @@ pub struct Outbox {
     pub(crate) scratch_bytes: usize,
 }
 
-/// What a program keeps from one call to the next within one slice of a round: nothing at its begin.
+/// State of a program from one call to the next within one slice of a round: empty at its beginning.
 pub type Scratch = Option<Box<dyn Any + Send>>;
 
 impl Outbox {
@@ -295,11 +295,11 @@ impl Outbox {
     pub fn emit(&mut self, vertex: u32, value: Value) {
         self.rows.push(vertex, value);
     }
-    /// Keeps a scratch of so many bytes for the next call of this slice; [`Outbox::scratch`] takes it out.
+    /// Keeps a scratch of `bytes` bytes for the next call of this slice; [`Outbox::scratch`] takes it out.
     pub fn keep(&mut self, scratch: Scratch, bytes: usize) {
         (self.scratch, self.scratch_bytes) = (scratch, bytes);
     }
-    /// What was kept by the last call of this slice.
+    /// The scratch of the last call of this slice.
     pub fn scratch(&mut self) -> Scratch {
         self.scratch.take()
     }
@@ -324,7 +324,7 @@ pub struct Batch<'a> {
     pub round: u32,
     /// The graph.
     pub graph: &'a ProgramGraph,
-    /// What is handed out.
+    /// The outputs.
     pub out: &'a mut Outbox,
     pub(crate) vertices: &'a [u32],
     pub(crate) messages: MessageRange<'a>,

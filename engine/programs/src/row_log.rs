@@ -1,7 +1,7 @@
-//! All rows of a run, for whoever keeps its result.
+//! All rows of a run, for caching its result.
 //!
-//! Invariant: rows are entered before the piece of work ends that they came of, so at the end of the run the log has all of them, or has given
-//! up. Cost: a short lock and a clone of each row, as columns; values are shared.
+//! Invariant: rows are entered before the end of the slice that made them, so at the end of the run the log has all of them, or has given up. Cost: a
+//! short lock and a clone of each row, as columns; values are shared.
 
 use crate::kept_rows::KeptRows;
 use crate::vertex_values::VertexValues;
@@ -17,7 +17,7 @@ pub struct RowLog {
 }
 
 impl RowLog {
-    /// A log that gives up beyond so many bytes.
+    /// A log that gives up beyond `bytes_max` bytes.
     pub fn within(bytes_max: usize) -> RowLog {
         RowLog { rows: Mutex::new(Some(VertexValues::default())), bytes: AtomicUsize::new(0), bytes_max }
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use model::Value;
 
-    /// What is logged is told by its bytes, also where values are turned, and too much is given up for good.
+    /// The size is that of the logged rows, also where values are converted, and the log gives up for good when it is too large.
     #[test]
     fn bytes_are_those_of_the_rows() {
         let log = RowLog::within(1_000);

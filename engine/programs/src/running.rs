@@ -1,9 +1,9 @@
-//! A run of a program, shared by all who work on it: first where it begins, then round after round, then the end.
+//! A run of a program, shared by all its workers: first its start, then round after round, then the end.
 //!
-//! Idea: a round is cut into batches that workers draw; within a batch they call the program with as many vertices as have
-//! [`CALL_EDGES_MAX`] edges. Who finishes the last batch delivers the messages, or has all workers deliver them by parts. Nobody waits: a
-//! worker that finds nothing to draw is told [`WorkerTurn::Idle`].
-//! Invariant: batches and calls are cut by the graph alone, so each call sees the same whoever works. No lock is held while the program runs.
+//! Idea: a round is cut into batches that workers draw; within a batch they call the program with as many vertices as have [`CALL_EDGES_MAX`] edges.
+//! The worker that finishes the last batch delivers the messages, or has all workers deliver them by parts. No worker waits: one that finds nothing
+//! to draw gets [`WorkerTurn::Idle`]. Invariant: batches and calls are cut by the graph alone, so each call gets the same input whichever workers
+//! run. No lock is held while the program runs.
 //! Cost: a short lock for each call to take states out and to put them back, and one for each batch.
 
 use crate::inbox::{Cut, Delivered, MessageRange, Messages};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use store::{LabelFilter, Snapshot};
 
-/// What a worker's turn says.
+/// The result of a worker's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerTurn {
     /// There is more to do.
@@ -189,13 +189,13 @@ struct Task {
     out: Outbox,
 }
 
-/// What one worker holds between turns.
+/// The state of one worker between turns.
 #[derive(Default)]
 pub struct ProgramWorker {
     task: Option<Task>,
     states: Vec<Value>,
     rows: RowQueue,
-    /// Empty, with the room of those of the task before: what a slice hands out.
+    /// Empty, with the capacity of the last task's: the outputs of a slice.
     spare_messages: Messages,
     spare_rows: VertexValues,
 }
@@ -226,11 +226,11 @@ impl RowQueue {
         self.rows.clear();
         self.next = 0;
     }
-    /// Bytes of those that are there: more than those of what was added, where values had to be turned.
+    /// Bytes of all entries: more than the added bytes, where values were converted.
     fn bytes(&self) -> usize {
         self.rows.bytes(self.next..self.rows.len())
     }
-    /// Takes out up to so many: where they are, and their bytes.
+    /// Takes out up to `count`: their range, and their bytes.
     fn take(&mut self, count: usize) -> (Range<usize>, usize) {
         let from = self.next;
         self.next = self.rows.len().min(from.saturating_add(count));
@@ -297,7 +297,7 @@ impl ProgramRun {
         Ok(running)
     }
 
-    /// The same, with all its rows entered into a log before a worker is told that it is done.
+    /// The same, with all its rows entered into a log before the end of the run is reported to a worker.
     #[must_use]
     pub fn logging(self, log: Option<Arc<RowLog>>) -> ProgramRun {
         ProgramRun { log, ..self }
@@ -408,7 +408,7 @@ impl ProgramRun {
         Ok(true)
     }
 
-    /// A round in which nobody is visited is over at once.
+    /// A round without visits is over at once.
     fn skip_empty_round(&self) {
         let phase = self.phase.read().clone();
         if let RunPhase::Visits(round) = phase

@@ -1,6 +1,6 @@
 //! The states of one run, by vertex, in pages: a run that touches few vertices holds few pages.
 //!
-//! Invariant: a state is out while a worker has it, and null here; each vertex is in one batch of a round, so nobody else asks for it.
+//! Invariant: a state is out while a worker has it, and null here; each vertex is in one batch of a round, so no other worker takes it.
 
 use crate::program::heap_bytes;
 use model::Value;

@@ -1,8 +1,8 @@
 //! Values of vertices as columns: messages with their targets, and rows.
 //!
-//! Idea: most programs send nothing but "you are reached", or numbers. Such values lie side by side, without the room and the care that a value of any type takes; the first that is of
-//! another type turns all of them into values of any type.
-//! Invariant: there are as many values as vertices, and in the same order. What comes out does not depend on how it lies.
+//! Idea: most programs send nothing but "you are reached", or numbers. Such values are stored in typed columns; the first value of another type
+//! converts all of them to values of any type. Invariant: there are as many values as vertices, and in the same order. The output does not depend on
+//! the form.
 
 use model::{ColumnBuilder, Value, VertexId};
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl TypedValues {
             TypedValues::Any(values) => values.len(),
         }
     }
-    /// Bytes of one, without what is behind it.
+    /// Bytes of one, without its heap.
     pub(crate) fn bytes_each(&self) -> usize {
         match self {
             TypedValues::Nulls(_) => 0,
@@ -64,7 +64,7 @@ impl TypedValues {
             values => (0..values.len()).map(|at| values.get(at)).collect(),
         }
     }
-    /// There is room for a value like this, whatever has to be turned.
+    /// Converts the column, if needed, so that it can take a value like this.
     #[cold]
     fn make_way(&mut self, value: &Value) {
         *self = match value {
@@ -87,7 +87,7 @@ impl TypedValues {
             }
         }
     }
-    /// The same value so many times.
+    /// Adds a value `count` times.
     fn push_copies(&mut self, value: &Value, count: usize) {
         let to = self.len() + count;
         match (&mut *self, value) {
@@ -167,11 +167,11 @@ impl VertexValues {
     pub(crate) fn capacity(&self) -> usize {
         self.vertices.capacity().max(self.values.capacity())
     }
-    /// Bytes of what there is, without what is behind values.
+    /// Bytes of the entries, without the heap of values.
     pub(crate) fn inline_bytes(&self) -> usize {
         self.len() * (size_of::<u32>() + self.values.bytes_each())
     }
-    /// Bytes of what there is in this range, with what is behind values.
+    /// Bytes of the entries in this range, with the heap of values.
     pub(crate) fn bytes(&self, range: Range<usize>) -> usize {
         let behind = match &self.values {
             TypedValues::Any(values) => values[range.clone()].iter().map(Value::heap_bytes).sum(),
@@ -192,7 +192,7 @@ impl VertexValues {
             TypedValues::Any(values) => values[range].iter().for_each(|value| column.push(value.clone())),
         }
     }
-    /// The same in as little room as its columns can have: for who keeps it.
+    /// The same with shrunk columns: for storage.
     #[must_use]
     pub(crate) fn compact(mut self) -> VertexValues {
         self.vertices.shrink_to_fit();
@@ -204,7 +204,7 @@ impl VertexValues {
         }
         self
     }
-    /// Bytes of all, with what is behind values.
+    /// Bytes of all, with the heap of values.
     pub fn all_bytes(&self) -> usize {
         self.bytes(0..self.len())
     }
@@ -227,7 +227,7 @@ impl MessagesHere<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Calls `told` with each.
+    /// Calls `told` with each value.
     ///
     /// # Errors
     /// The first of `told`.
@@ -237,7 +237,7 @@ impl MessagesHere<'_> {
             values => (self.from..self.to).try_for_each(|at| told(&values.get(at))),
         }
     }
-    /// Calls `told` with each that is an integer.
+    /// Calls `told` with each integer.
     #[inline]
     pub fn each_int(&self, told: impl FnMut(i64)) {
         match self.values {
@@ -248,7 +248,7 @@ impl MessagesHere<'_> {
             TypedValues::Nulls(_) | TypedValues::Floats(_) => {}
         }
     }
-    /// Calls `told` with each that is a float.
+    /// Calls `told` with each float.
     #[inline]
     pub fn each_float(&self, mut told: impl FnMut(f64)) {
         match self.values {
@@ -267,7 +267,7 @@ impl MessagesHere<'_> {
 mod tests {
     use super::*;
 
-    /// Beside pairs of vertices and values, whatever types come one after the other.
+    /// Compared with pairs of vertices and values, whatever types come one after the other.
     #[test]
     fn columns_are_pairs() {
         let mut chance = world::chance::Chance::seeded(71);

@@ -1,4 +1,4 @@
-//! Aggregates kept group by group: what comes and goes is added and taken back; a group's result is a fact of the output.
+//! Aggregates maintained group by group: facts that come are added, facts that go are taken back; a group's result is a fact of the output.
 
 use crate::error::RulesError;
 use crate::limits::LOOK_EVERY;
@@ -34,10 +34,10 @@ impl PartialEq for Ordered {
 }
 impl Eq for Ordered {}
 
-/// What one call keeps of a group.
+/// The state of one call in a group.
 enum AggregateState {
     Count,
-    /// The sum of the finite numbers, which is Cypher's; what else there is is kept beside it.
+    /// The sum of the finite numbers, which is Cypher's; other values are kept beside it.
     Sum(Box<RetractableSum>, BTreeMap<Ordered, u64>),
     Extreme(BTreeMap<Ordered, u64>),
 }
@@ -75,8 +75,8 @@ impl Groups {
         });
         size_of::<Word>() * self.aggregate.group + calls.sum::<usize>()
     }
-    /// Takes up the input's facts in these states, and tells the output. `is_change` marks what comes and goes; otherwise all is new and
-    /// stable. `has_room` is asked now and then, with the bytes of the groups.
+    /// Applies the input's facts in these states to the groups, and reports the output. `is_change` marks facts that come and go; otherwise all are
+    /// new and stable. `has_room` is called now and then, with the bytes of the groups.
     pub fn advance(
         &mut self,
         relations: &mut [Relation],

@@ -1,4 +1,4 @@
-//! A question that is asked once: a program, what it is given, and its answer, handed out in parts.
+//! A question that is answered once: a program, its inputs, and its answer, returned in parts.
 
 use crate::error::RulesError;
 use crate::evaluation::{Bounds, Evaluation};
@@ -19,7 +19,7 @@ pub struct RulesAnswer {
 }
 
 impl RulesAnswer {
-    /// At most so many rows more; none at the end.
+    /// At most `count` rows more; none at the end.
     pub fn rows(&mut self, count: usize) -> Option<Vec<Vec<Value>>> {
         let (rows, next) = self.evaluation.some_facts(self.question, self.next?, count);
         self.next = next;
@@ -39,7 +39,7 @@ impl RulesAnswer {
     }
 }
 
-/// Answers a program's question over a graph: only what the question needs is computed, and read of the graph.
+/// Answers a program's question over a graph: computes, and reads of the graph, only what the question needs.
 ///
 /// # Errors
 /// A limit is passed, a parameter is missing, the graph could not be read, or `bounds` end it.

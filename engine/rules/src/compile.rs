@@ -1,8 +1,7 @@
 //! Rules to plans: for each start the order of the steps, and the indexes they need.
 //!
-//! The order is greedy: tests as soon as they can be made; then the atom known by all its columns; then, of those with a bound column, the
-//! one of the smallest relation, of which those that nothing was derived for yet count as the largest; a whole relation only where nothing is
-//! bound.
+//! The order is greedy: tests as soon as they can be made; then the atom with all columns bound; then, of those with a bound column, the one of the
+//! smallest relation, where relations without facts so far count as the largest; a whole relation only where nothing is bound.
 
 use crate::component::Members;
 use crate::error::RulesError;
@@ -26,7 +25,7 @@ pub(crate) enum Start {
     Head,
 }
 
-/// What compiling needs to know.
+/// The inputs of compilation.
 pub(crate) struct Surroundings<'a> {
     pub relations: &'a mut [Relation],
     pub words: &'a mut Words,
@@ -35,9 +34,9 @@ pub(crate) struct Surroundings<'a> {
     pub own: &'a Members,
     /// Is it derived by rules? Then it may be empty only until there is something to derive it from.
     pub is_derived: &'a dyn Fn(RelationNo) -> bool,
-    /// Relations of which facts are read where they are asked for, and from whom.
+    /// Relations whose facts are read on demand, and their source.
     pub read: &'a dyn Fn(RelationNo) -> Over<'a>,
-    /// Relations that are asked as the graph cannot be asked: by a value without an index, or whole inside a rule.
+    /// Relations that need look-ups that the graph does not serve: by a value without an index, or a scan inside a rule.
     pub whole: &'a mut BTreeSet<RelationNo>,
 }
 
@@ -119,7 +118,7 @@ impl Making<'_, '_> {
             None => bound,
         }
     }
-    /// Of a relation that is read, the bound column that it is asked by.
+    /// For a relation that is read on demand, the bound column of the look-up.
     fn served(&self, atom: &Atom) -> Option<usize> {
         let source = (self.around.read)(atom.relation)?;
         self.bound(atom).into_iter().find(|column| source.serves(atom.relation, *column))
@@ -130,7 +129,7 @@ impl Making<'_, '_> {
             && self.served(atom).is_none()
             && !self.around.whole.contains(&atom.relation)
     }
-    /// What is taken of a fact and what must be as it is known already; from now on its variables are known.
+    /// The columns to take of a fact and those that must equal known values; its variables are known from now on.
     fn shape(&mut self, atom: &Atom) -> Result<Shape, RulesError> {
         let mut shape = Shape::default();
         for (column, term) in atom.terms.iter().enumerate() {

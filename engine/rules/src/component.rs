@@ -51,7 +51,7 @@ pub(crate) struct RulesPart {
     pub exits: Vec<Plan>,
     /// By relation of the program: plans that start from a fact of it, where it belongs to the part.
     pub own: PlansOf,
-    /// What keeps it up to date, made when it is first needed.
+    /// Plans for maintenance, made on first need.
     pub upkeep: Option<Upkeep>,
 }
 

@@ -8,18 +8,18 @@ use store::StoreError;
 pub enum RulesError {
     /// A named limit is passed.
     TooLarge {
-        /// What would pass it.
+        /// The limit that would be passed.
         what: &'static str,
         /// The limit.
         limit: usize,
     },
-    /// Somebody wants it to end; says why.
+    /// It was cancelled, for this reason.
     Cancelled(String),
     /// The facts could not be read.
     Source(StoreError),
     /// A parameter is missing.
     MissingParameter(String),
-    /// A parameter or a file does not hold facts of the relation.
+    /// A parameter or a file has no valid facts of the relation.
     BadInput(String),
 }
 

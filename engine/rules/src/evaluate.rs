@@ -1,11 +1,11 @@
 //! The first answer: bottom-up, semi-naive, a fact at a time.
 //!
-//! A derived fact *waits* until its turn; at its turn it becomes visible, and every derivation in which it is the last visible fact is
-//! found. So each derivation is found once, whatever the shape of the rule. Turns are first come first served, therefore a fact's *rank* -
-//! one more than the highest rank among the facts of its component that it was derived from - is the round in which it is first
-//! derived; its *support* is the number of its derivations from facts of lower rank. [`crate::maintain`] lives on both.
+//! A derived fact *waits* until its turn; at its turn it becomes visible, and every derivation in which it is the last visible fact is found. So each
+//! derivation is found once, whatever the shape of the rule. Turns are first come first served, therefore a fact's *rank* - one more than the highest
+//! rank among the facts of its component that it was derived from - is the round in which it is first derived; its *support* is the number of its
+//! derivations from facts of lower rank. [`crate::maintain`] relies on both.
 //!
-//! Consequences of a block of facts are written down together: finding them reads the relations, writing them changes them.
+//! Consequences of a block of facts are written together: finding them reads the relations, writing them changes them.
 
 use crate::Evaluation;
 use crate::component::RulesPart;
@@ -72,7 +72,7 @@ impl Evaluation<'_> {
             evaluation.block(plan, facts.chunks_exact(arity).map(From::Fact), queue, over)
         })
     }
-    /// Finds what follows from each start, and writes it down.
+    /// Finds the consequences of each start, and writes them.
     fn block<'f>(
         &mut self,
         plan: &Plan,

@@ -1,4 +1,4 @@
-//! One program at work: its relations, its parts in order, and what it may use.
+//! The evaluation of one program: its relations, its parts in order, and its bounds.
 
 use crate::aggregate::Groups;
 use crate::compile::{Start, Surroundings, plan};
@@ -13,12 +13,12 @@ use datalog::{Component, Literal, Program, RelationNo, VARIABLES_MAX};
 use model::Value;
 use std::collections::BTreeSet;
 
-/// Who is told of the bytes that an evaluation holds, and may end it.
+/// Called with the bytes that an evaluation holds; may end it.
 pub trait Look: Fn(usize) -> Result<(), RulesError> + Send {}
 
 impl<F: Fn(usize) -> Result<(), RulesError> + Send> Look for F {}
 
-/// What an evaluation may use.
+/// Bounds of an evaluation.
 pub struct Bounds {
     /// Bytes of its tables.
     pub bytes_max: usize,
@@ -43,7 +43,7 @@ pub struct Change {
     pub comes: bool,
 }
 
-/// What a change did to a relation.
+/// The last changes of a relation.
 #[derive(Clone, Debug, Default)]
 pub struct RelationDelta {
     /// Facts that are no more.
@@ -54,16 +54,16 @@ pub struct RelationDelta {
 
 type Parameters<'a> = Box<dyn Fn(&str) -> Option<Value> + Send + 'a>;
 
-/// A program, its facts, and what follows from them.
+/// A program, its facts, and their consequences.
 ///
-/// After an error it holds something between two answers, and is to be dropped.
+/// After an error its state lies between two answers, and it must be dropped.
 pub struct Evaluation<'a> {
     pub(crate) program: Program,
     pub(crate) relations: Vec<Relation>,
     pub(crate) words: Words,
     parts: Vec<Part>,
     parameters: Parameters<'a>,
-    /// Relations of the graph of which facts are read where they are asked for; their tables hold what a change moves, and nothing else.
+    /// Relations of the graph whose facts are read on demand; their tables hold only the facts that a change moves.
     pub(crate) is_read: Vec<bool>,
     /// Relations of the graph of which all facts were taken.
     pub(crate) is_copied: Vec<bool>,
@@ -91,8 +91,7 @@ pub struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// A program without facts but those of its text and its parameters. Those of the graph are read from what it is evaluated over, or
-    /// given by [`Evaluation::give`].
+    /// A program with the facts of its text and its parameters only. Those of the graph are read on demand, or given by [`Evaluation::give`].
     ///
     /// # Errors
     /// A parameter is missing, or holds no facts where it should.
@@ -142,7 +141,7 @@ impl<'a> Evaluation<'a> {
     pub(crate) fn parameter(&self, name: &str) -> Result<Value, RulesError> {
         (self.parameters)(name).ok_or_else(|| RulesError::MissingParameter(name.to_string()))
     }
-    /// Adds a fact of a relation without rules, before the evaluation. Given twice, it is gone when it was taken twice.
+    /// Adds a fact of a relation without rules, before the evaluation. A fact given twice must be taken twice.
     ///
     /// # Errors
     /// There are too many facts.
@@ -180,7 +179,7 @@ impl<'a> Evaluation<'a> {
     /// Computes the answer over a graph.
     ///
     /// # Errors
-    /// A limit is passed, the graph could not be read, or somebody wants it to end.
+    /// A limit is passed, the graph could not be read, or it was cancelled.
     pub fn evaluate_over(&mut self, graph: &dyn Source) -> Result<(), RulesError> {
         self.begin_reading();
         self.answer(Some(graph))
@@ -266,7 +265,7 @@ impl<'a> Evaluation<'a> {
         named.dedup();
         named.into_iter().map(|relation| self.relations[relation].bytes()).sum()
     }
-    /// Places of a rule's body where a relation is read: its place, the relation, and whether it is negated.
+    /// Positions in a rule's body where a relation is read: position, relation, and whether it is negated.
     fn places(&self, rule: usize) -> Vec<(usize, RelationNo, bool)> {
         let body = self.program.rules[rule].body.iter().enumerate();
         let place = |(at, literal): (usize, &Literal)| match literal {
@@ -301,7 +300,7 @@ impl<'a> Evaluation<'a> {
         }
         Ok(RulesPart { relations, rules, exits, own, upkeep: None })
     }
-    /// Makes what changes need: plans from every place, and the indexes these need.
+    /// Prepares for changes: plans from every position, and the indexes they need.
     ///
     /// # Errors
     /// A parameter is missing, or a limit is passed.
@@ -347,16 +346,15 @@ impl<'a> Evaluation<'a> {
         self.copy(whole, over)
     }
 
-    /// Carries changes of given facts through the program. What came of it is told by [`Evaluation::difference`] until
-    /// [`Evaluation::settle`], which must come before the next changes. A fact that is not there cannot go: that is passed over.
+    /// Carries changes of given facts through the program. The results are in [`Evaluation::difference`] until [`Evaluation::settle`], which must
+    /// come before the next changes. A removal of a missing fact is ignored.
     ///
     /// # Errors
-    /// A limit is passed, or somebody wants it to end.
+    /// A limit is passed, or it was cancelled.
     pub fn change(&mut self, changes: &[Change]) -> Result<(), RulesError> {
         self.carry(changes, None)
     }
-    /// Likewise, over the graph as it was *before* these changes. Changes of the graph's relations say what is a fact now and was none,
-    /// or was one and is none; each once.
+    /// Likewise, over the graph as it was *before* these changes. Changes of the graph's relations are facts that came or went; each once.
     ///
     /// # Errors
     /// Likewise, and the graph could not be read.
@@ -412,7 +410,7 @@ impl<'a> Evaluation<'a> {
         }
         self.check_room()
     }
-    /// What the last changes did to a relation.
+    /// The last changes of a relation.
     pub fn difference(&self, relation: RelationNo) -> RelationDelta {
         let found = &self.relations[relation];
         let shown = |rows: Vec<u32>| rows.iter().map(|row| self.values(relation, *row)).collect();
@@ -468,7 +466,7 @@ impl<'a> Evaluation<'a> {
     pub fn facts(&self, relation: RelationNo) -> impl Iterator<Item = Vec<Value>> + '_ {
         self.relations[relation].seen(state::STABLE).map(move |row| self.values(relation, row))
     }
-    /// Facts of a relation, at most so many, from this row on; and the row where to go on, where there may be more.
+    /// Facts of a relation, at most `count`, from this row on; and the row where to go on, where there may be more.
     pub fn some_facts(
         &self,
         relation: RelationNo,
@@ -489,7 +487,7 @@ impl<'a> Evaluation<'a> {
         let found = &self.relations[relation];
         found.seen(state::STABLE).map(move |row| found.words(row))
     }
-    /// Relations of the graph of which all facts were taken, because the graph cannot be asked as the rules ask.
+    /// Relations of the graph that were copied as a whole, because the graph does not serve the rules' look-ups.
     pub fn copied(&self) -> impl Iterator<Item = RelationNo> + '_ {
         (0..self.is_copied.len()).filter(|relation| self.is_copied[*relation])
     }
@@ -524,7 +522,7 @@ impl<'a> Evaluation<'a> {
     pub fn value_bytes(&self) -> usize {
         self.words.bytes()
     }
-    /// Now and then: is there room for more, and does anybody want an end?
+    /// Now and then: checks memory and cancellation.
     pub(crate) fn check_room(&mut self) -> Result<(), RulesError> {
         if self.derived < self.looked_at + LOOK_EVERY {
             return Ok(());
@@ -536,8 +534,8 @@ impl<'a> Evaluation<'a> {
     fn count(&mut self) {
         (self.counted, self.counted_words) = (self.bytes(), self.words.bytes());
     }
-    /// Does anybody want an end, and is there room for so many words that were read? What was derived since all was counted is too little
-    /// to be counted again.
+    /// Checks cancellation, and whether there is room for `read` words that were read. The facts derived since the last count are too few to be
+    /// counted again.
     pub(crate) fn look_around(&self, read: usize) -> Result<(), RulesError> {
         let values = self.words.bytes().saturating_sub(self.counted_words);
         let bytes = self.counted + values + read * size_of::<Word>();

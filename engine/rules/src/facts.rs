@@ -1,7 +1,7 @@
 //! The graph as relations of a Datalog program: labels, edge types, properties.
 //!
-//! They are read where the rules ask for them: neighbours by vertex, vertices by label, and by value where there is an index. Two edges of
-//! one type between the same vertices are one fact that goes with the second.
+//! They are read on demand: neighbours by vertex, vertices by label, and by value where there is an index. Two edges of one type between the same
+//! vertices are one fact, which goes with the second.
 
 use crate::error::RulesError;
 use crate::source::Source;
@@ -46,7 +46,7 @@ impl GraphFact {
 /// A relation that is read.
 struct Read<'a> {
     fact: Option<GraphFact>,
-    /// Can it be asked by its second column?
+    /// Does it serve look-ups by its second column?
     serves_second: bool,
     /// Of a property: by value.
     index: Option<IndexId>,

@@ -1,7 +1,7 @@
 //! An index of a relation by some of its columns: for each key the numbers of its facts, side by side.
 //!
-//! The lists lie in one arena, each in a piece of a power of two; a fact knows its place in its list, so that it is taken out without a
-//! search, however long the list is.
+//! The lists lie in one arena, each in a piece of a power of two; a fact knows its position in its list, so that it is removed without a search,
+//! however long the list is.
 
 use crate::relation::{Row, hash};
 use crate::table::Table;
@@ -11,7 +11,7 @@ use crate::words::Word;
 struct List {
     start: u32,
     len: u32,
-    /// It has room for `1 << class`.
+    /// Its capacity is `1 << class`.
     class: u8,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Index {
     arena: Vec<Row>,
     /// Starts of free pieces, by class.
     free: Vec<Vec<u32>>,
-    /// Of each fact, its place in its list.
+    /// The position of each fact in its list.
     places: Vec<u32>,
 }
 

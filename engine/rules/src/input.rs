@@ -41,13 +41,13 @@ impl Evaluation<'_> {
         }
         Ok(())
     }
-    /// From now on the graph's relations are read where they are asked for.
+    /// From now on the graph's relations are read on demand.
     pub(crate) fn begin_reading(&mut self) {
         for (relation, reads) in self.program.relations.iter().zip(&mut self.is_read) {
             *reads = matches!(relation.source, Source::Graph(_));
         }
     }
-    /// Takes these relations' facts out of the graph: they are looked up in a way that the graph cannot be asked in.
+    /// Copies these relations' facts from the graph, which does not serve the look-ups that the rules need.
     pub(crate) fn copy(&mut self, wanted: BTreeSet<RelationNo>, over: Over<'_>) -> Result<(), RulesError> {
         for relation in wanted {
             if over.is_none() || !std::mem::take(&mut self.is_read[relation]) {

@@ -1,12 +1,11 @@
-//! # rules: the answers of a Datalog program, and how they stay true
+//! # rules: evaluation and maintenance of Datalog programs
 //!
-//! Facts are words of 32 bits in flat tables ([`words`], [`relation`], [`index`], [`table`]); rules are compiled to steps ([`compile`],
-//! [`plan`]) that go from one fact to all that follows from it ([`run`]). [`evaluate`] answers from scratch, [`maintain`] carries
-//! changes through, facts that go as well as facts that come; [`aggregate`] keeps groups. Facts of the graph are not kept:
-//! they are read where they are asked for ([`Source`]), from whoever answers [`store::GraphRead`] ([`facts`]). [`ask()`] is all of it for a
-//! question that is asked once.
+//! Facts are words of 32 bits in flat tables ([`words`], [`relation`], [`index`], [`table`]); rules are compiled to steps ([`compile`], [`plan`])
+//! that go from one fact to all its consequences ([`run`]). [`evaluate`] answers from scratch, [`maintain`] carries changes through, facts that go as
+//! well as facts that come; [`aggregate`] keeps groups. Facts of the graph are not stored: they are read on demand ([`Source`]), through
+//! [`store::GraphRead`] ([`facts`]). [`ask()`] is all of it for a question that is answered once.
 //!
-//! The law: after any changes, the answer is that of the same program over the facts as they are now.
+//! The law: after any changes, the answer is that of the same program over the present facts.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

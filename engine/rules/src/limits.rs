@@ -1,6 +1,6 @@
 //! Every bound of the crate, by name.
 
-/// Facts of one relation: rows, and places in lists of twice as many, are numbers of 32 bits.
+/// Facts of one relation: rows, and positions in lists of twice as many, are numbers of 32 bits.
 pub const FACTS_MAX: usize = 1 << 30;
 /// Values that are no small number and no vertex: their words have 31 bits.
 pub const VALUES_MAX: usize = 1 << 30;
@@ -8,15 +8,15 @@ pub const VALUES_MAX: usize = 1 << 30;
 pub(crate) const RANK_MAX: u32 = 1 << 30;
 /// Derivations of one fact that are counted.
 pub(crate) const SUPPORT_MAX: u32 = 1 << 28;
-/// Facts whose consequences are found before any is written down.
+/// Facts whose consequences are found before any is written.
 pub(crate) const BLOCK_FACTS: usize = 64;
 /// Facts that are looked up together: as many as a processor waits for at once.
 pub(crate) const WARM_FACTS: usize = 16;
 /// Words of consequences that wait to be written down before a block is cut short.
 pub(crate) const BLOCK_WORDS: usize = 1 << 14;
-/// Facts looked at, or cache lines of text made, between two looks from inside a rule.
+/// Facts read, or cache lines of text made, between two checks from inside a rule.
 pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 14;
-/// Bytes that a value of the table takes beside what it holds: itself and its place.
+/// Bytes of a value of the table beside its content: itself and its slot.
 pub(crate) const VALUE_BYTES: usize = 40;
-/// Facts between two looks whether somebody wants the evaluation to end.
+/// Facts between two checks for cancellation.
 pub(crate) const LOOK_EVERY: usize = 4_096;

@@ -1,4 +1,4 @@
-//! The answer kept true: facts come and go, and what follows from them.
+//! Maintains the answer: facts come and go, and their consequences.
 //!
 //! Idea: every derived fact has a *rank* such that it has at least one derivation from facts of lower rank, and its *support* is the number
 //! of these. Ranks make circles harmless: nothing can hold itself up. When facts go,
@@ -54,7 +54,7 @@ const LOWER_COMES: Masks =
 const OWN_COMES: Masks =
     Masks { lower_before: NEW, lower_after: NEW, own: NEW, absent_before: NEW, absent_after: NEW };
 
-/// Facts whose turn is to come, lowest rank first.
+/// Facts to be processed, lowest rank first.
 type Due = BinaryHeap<Reverse<(u32, RelationNo, Row)>>;
 
 impl Evaluation<'_> {
@@ -131,7 +131,7 @@ impl Evaluation<'_> {
         }
         out.clear();
     }
-    /// Writes down derivations that are there now: for a fact that nobody sees, the lowest rank decides.
+    /// Writes new derivations: for a fact that is not visible yet, the lowest rank decides.
     fn bring(&mut self, head: RelationNo, out: &mut Vec<u32>, due: &mut Due) -> Result<(), RulesError> {
         let width = self.relations[head].arity + 1;
         for some in out.chunks(width * LOOK_EVERY) {

@@ -20,11 +20,11 @@ pub(crate) enum Formula {
 /// How a step sees the change that is being carried through; see [`Masks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Of a relation of components before, at a place before the start's.
+    /// Of a relation of earlier components, at a position before the start's.
     LowerBefore,
-    /// At a place after it.
+    /// At a position after it.
     LowerAfter,
-    /// Of the component itself, at a place before the start's: there, the starting fact itself does not count.
+    /// Of the component itself, at a position before the start's: there, the starting fact itself does not count.
     OwnBefore,
     OwnAfter,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Masks {
     pub lower_before: u32,
     pub lower_after: u32,
     pub own: u32,
-    /// What is absent is in none of these states.
+    /// A fact in none of these states counts as absent.
     pub absent_before: u32,
     pub absent_after: u32,
 }
@@ -55,7 +55,7 @@ impl Masks {
     }
 }
 
-/// What a fact must look like, and what is taken of it.
+/// The conditions on a fact, and the columns taken of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     /// Columns that become slots.
@@ -86,7 +86,7 @@ pub(crate) enum Step {
         words: Vec<Operand>,
         role: Role,
     },
-    /// No such fact.
+    /// There must be no such fact.
     Absent {
         relation: RelationNo,
         words: Vec<Operand>,
@@ -102,7 +102,7 @@ pub(crate) enum Step {
 pub(crate) struct Plan {
     pub head: RelationNo,
     pub terms: Vec<Operand>,
-    /// The relation whose facts it starts from, and how they must look.
+    /// The relation whose facts it starts from, and their conditions.
     pub start: Option<(RelationNo, Shape)>,
     pub steps: Vec<Step>,
 }

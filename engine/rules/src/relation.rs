@@ -1,7 +1,7 @@
 //! One relation: its facts as flat records of words, found by all their columns or, through indexes, by some.
 //!
-//! A record is the fact's words, its *rank* and its *support* (see [`crate::maintain`]), and its state. While a change is carried through
-//! the rules the old and the new answer are both there: a fact that goes is marked, and leaves only when the change is settled.
+//! A record is the fact's words, its *rank* and its *support* (see [`crate::maintain`]), and its state. While a change is carried through the rules
+//! the old and the new answer coexist: a fact that goes is marked, and is removed only when the change is settled.
 
 use crate::error::RulesError;
 use crate::index::Index;
@@ -14,7 +14,7 @@ pub(crate) type Row = u32;
 
 /// States are bits, so that a mask says which facts a reader sees.
 pub(crate) mod state {
-    /// Derived, its consequences not yet found: nobody sees it.
+    /// Derived, its consequences not yet found: not visible.
     pub const WAITING: u32 = 0;
     /// There before the change and after it.
     pub const STABLE: u32 = 1;
@@ -140,8 +140,8 @@ impl Relation {
         let is_it = |row| self.words(row).iter().zip(words).all(|(one, other)| one == other);
         self.rows.find(hash, is_it)
     }
-    /// Takes the places of these hashes, and the facts that stand there, into the processor's cache: reads that need nothing of one another wait
-    /// for memory together, where finds one after another each wait on their own.
+    /// Prefetches the slots of these hashes, and their facts, into the processor's cache: independent reads wait for memory together, where finds one
+    /// after another each wait on their own.
     #[inline]
     pub fn warm(&self, hashes: &[u32]) {
         let mut rows = [0; WARM_FACTS];
@@ -156,7 +156,7 @@ impl Relation {
     pub fn sees(&self, words: &[Word], mask: u32) -> bool {
         self.find(words).is_some_and(|row| self.state(row) & mask != 0)
     }
-    /// A new record, seen by nobody and in no index.
+    /// A new record, not visible and in no index.
     pub fn insert(&mut self, hash: u32, words: &[Word], rank: u32, support: u32) -> Result<Row, RulesError> {
         let row = match self.free.pop() {
             Some(row) => {
@@ -213,7 +213,7 @@ impl Relation {
     pub fn seek(&self, index: usize, key: &[Word]) -> &[Row] {
         self.indexes[index].seek(key, &self.records, self.stride())
     }
-    /// Makes the change final: what is gone leaves, what is new is as all others.
+    /// Makes the change final: gone facts are removed, new ones become stable.
     pub fn settle(&mut self) {
         let mut marked = std::mem::take(&mut self.marked);
         marked.sort_unstable();
@@ -241,7 +241,7 @@ impl Relation {
         self.free.push(row);
         self.live -= 1;
     }
-    /// Forgets what a change moved, of a relation that is read.
+    /// Forgets the facts that a change moved, of a relation that is read on demand.
     pub fn forget_moved(&mut self) {
         if self.live > 0 {
             self.clear();

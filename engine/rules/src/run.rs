@@ -1,4 +1,4 @@
-//! Carries out a plan: every derivation from a start, written down as the words of its head and its rank.
+//! Runs a plan: every derivation from a start, written as the words of its head and its rank.
 
 use crate::error::RulesError;
 use crate::evaluation::Look;
@@ -22,12 +22,12 @@ pub(crate) enum From<'a> {
     Fact(&'a [Word]),
 }
 
-/// What runs share.
+/// State that runs share.
 pub(crate) struct Ground<'a> {
     pub relations: &'a [Relation],
     pub words: &'a mut Words,
     pub masks: Masks,
-    /// What is read where it is asked for, and whom to ask.
+    /// Which relations are read on demand, and their source.
     pub is_read: &'a [bool],
     pub over: Over<'a>,
     /// Facts that steps have read, by step.
@@ -175,7 +175,7 @@ impl<'a> Run<'a, '_> {
         found.state(row) & self.ground.masks.holds(role) != 0
             && !(role == Role::OwnBefore && self.start == Some((relation, row)))
     }
-    /// Is this fact of a relation that is read there in one of these states? What the change moved, its own table knows.
+    /// Is this fact of an on-demand relation in one of these states? Facts that the change moved are in its own table.
     fn reads(&mut self, relation: RelationNo, fact: &[Word], mask: u32) -> Result<bool, RulesError> {
         let moved: &'a Relation = &self.ground.relations[relation];
         if moved.len() > 0
@@ -276,7 +276,7 @@ impl<'a> Run<'a, '_> {
         self.ground.turns += 1;
         if self.ground.turns >= LOOK_EVERY_TURNS { self.look() } else { Ok(()) }
     }
-    /// Does anybody want an end, and is there room for what was found?
+    /// Checks cancellation, and whether there is room for the results.
     #[cold]
     fn look(&mut self) -> Result<(), RulesError> {
         self.ground.turns = 0;
@@ -354,7 +354,7 @@ impl<'a> Run<'a, '_> {
     }
 }
 
-/// Arithmetic as Cypher has it, but for what has no result: that satisfies nothing.
+/// Arithmetic as in Cypher; an operation without a result satisfies nothing.
 fn binary(operator: Operator, left: &Value, right: &Value) -> Option<Value> {
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
         let found = match operator {

@@ -1,16 +1,15 @@
-//! Facts that are read where they are asked for, in words: in the product those of a graph ([`crate::GraphFacts`]), in tests any.
+//! Facts that are read on demand, in words: in the product those of a graph ([`crate::GraphFacts`]), in tests any.
 //!
-//! Nothing is kept of what is read: rules ask for it again when they need it again. While a change is carried through, the source
-//! shows the graph before it, and the evaluation knows what differs since.
+//! Facts that were read are not stored: rules read them again when they need them again. While a change is carried through, the source shows the
+//! graph before it, and the evaluation knows the differences since.
 
 use crate::error::RulesError;
 use crate::words::{Word, Words};
 use datalog::RelationNo;
 
-/// Whoever knows facts. Relations have their numbers in the program that is evaluated.
+/// A source of facts. Relations have their numbers in the program that is evaluated.
 pub trait Source {
-    /// Can facts be had by the value of this column alone, in time proportional to their number? Every relation of the graph can be
-    /// asked by its first one.
+    /// Can facts be found by the value of this column alone, in time proportional to their number? Every relation of the graph serves its first one.
     fn serves(&self, relation: RelationNo, column: usize) -> bool;
     /// Number of facts of a relation, about.
     fn size(&self, relation: RelationNo) -> usize;
@@ -48,5 +47,5 @@ pub trait Source {
     }
 }
 
-/// What an evaluation reads the graph's relations from, where they are not given as facts.
+/// The source of the graph's relations, where they are not given as facts.
 pub(crate) type Over<'s> = Option<&'s dyn Source>;

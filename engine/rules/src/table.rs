@@ -1,7 +1,7 @@
 //! A hash table of 32-bit numbers: open addressing, linear probing, eight bytes a slot.
 //!
-//! A slot holds the upper part of the hash and the number of what is there; the caller compares what the number stands for. Deletion
-//! shifts back what had to give way, so that there are no tombstones.
+//! A slot holds the upper part of the hash and a number; the caller compares the entry of the number. Deletion shifts displaced entries back, so that
+//! there are no tombstones.
 
 /// A slot: the hash in the upper half, the number in the lower.
 const EMPTY: u64 = u64::MAX;
@@ -16,7 +16,7 @@ pub(crate) fn mix(state: u64, word: u32) -> u64 {
 /// Where every hash begins.
 pub(crate) const SEED: u64 = 0x243F_6A88_85A3_08D3;
 
-/// The part of a hash that is kept; never all ones, so that no slot looks empty.
+/// The part of a hash that is stored; never all ones, so that no slot looks empty.
 #[inline]
 pub(crate) fn kept(state: u64) -> u32 {
     ((state >> 32) as u32) & 0xFFFF_FFFE
@@ -24,7 +24,7 @@ pub(crate) fn kept(state: u64) -> u32 {
 
 pub(crate) struct Table {
     slots: Box<[u64]>,
-    /// 32 less the number of bits of a slot's place.
+    /// 32 less the number of bits of a slot's index.
     shift: u32,
     len: usize,
 }
@@ -43,7 +43,7 @@ impl Table {
     fn home(&self, hash: u32) -> usize {
         (hash >> self.shift) as usize
     }
-    /// The number under this hash for which `is_it` holds.
+    /// The number under this hash that satisfies `is_it`.
     #[inline]
     pub fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len() - 1;
@@ -59,7 +59,7 @@ impl Table {
             at += 1;
         }
     }
-    /// The number in the place where one of this hash would stand, if it has this hash; some other one otherwise.
+    /// The number in the first slot of this hash, if it has this hash; any other one otherwise.
     #[inline]
     pub fn peek(&self, hash: u32) -> u32 {
         let slot = self.slots[self.home(hash) & (self.slots.len() - 1)];

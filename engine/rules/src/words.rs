@@ -1,7 +1,7 @@
 //! Values as words of 32 bits: equal values, and only those, have one word.
 //!
-//! Small numbers and vertices are their own words; any other value has a number in a table. `1` and `1.0` are two values. The table only
-//! grows: it forgets nothing until the evaluation begins anew.
+//! Small numbers and vertices are their own words; any other value has a number in a table. `1` and `1.0` are two values. The table only grows:
+//! nothing is removed until the evaluation begins anew.
 
 use crate::error::RulesError;
 use crate::limits::{VALUE_BYTES, VALUES_MAX};
@@ -37,7 +37,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b) && total_order(a, b).is_eq()
 }
 
-/// The word of what is its own.
+/// The word of a value that needs no table.
 pub fn direct(value: &Value) -> Option<Word> {
     match value {
         Value::Int(number) => u32::try_from(*number).ok().filter(|number| *number < SMALL_END),
@@ -49,7 +49,7 @@ pub fn direct(value: &Value) -> Option<Word> {
 }
 
 impl Words {
-    /// An empty table that may take so many bytes.
+    /// An empty table of at most `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Words {
         Words {
             values: Vec::new(),
@@ -110,7 +110,7 @@ impl Words {
             _ => self.word(&Value::Vertex(vertex)),
         }
     }
-    /// The vertex of a word, if it is one's.
+    /// The vertex of a word, if it is a vertex.
     #[inline]
     pub fn as_vertex(&self, word: Word) -> Option<VertexId> {
         if word & (TABLE | VERTEX) == VERTEX {
@@ -137,7 +137,7 @@ impl Words {
             _ => Value::Int(i64::from(word)),
         }
     }
-    /// The number of a word, if it is a small one.
+    /// The number of a word, if it is a small number.
     #[inline]
     pub(crate) fn small(word: Word) -> Option<i64> {
         (word < SMALL_END).then_some(i64::from(word))

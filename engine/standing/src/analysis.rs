@@ -1,9 +1,8 @@
 //! From a plan to the shape of a standing query, or to the reason why it cannot be one.
 //!
-//! Idea: what an inner plan of an `Apply` is run for are the distinct values of its imports, and these values are carried through
-//! the inner plan as columns (through projections, groupings and orderings alike), so that its rows can be joined back. The
-//! parameters of the statement are carried in the same way, from the outermost input: so one network answers for any number of
-//! arguments.
+//! Idea: an inner plan of an `Apply` is run for the distinct values of its imports, and these values are carried through the inner plan as columns
+//! (through projections, groupings and orderings alike), so that its rows can be joined back. The parameters of the statement are carried in the same
+//! way, from the outermost input: so one network answers for any number of arguments.
 
 use crate::StandingError;
 use crate::demand::{Demand, over_columns, reads_ends, unsteady};
@@ -22,7 +21,7 @@ mod rounds;
 mod total;
 mod unroll;
 
-/// What a statement's answer is computed from, step by step; `snapshot` tells what is rare and what is common.
+/// The steps that compute a statement's answer; statistics of `snapshot` decide the orders of joins.
 ///
 /// # Errors
 /// [`StandingError::Unsupported`], which names the part that cannot be maintained.
@@ -167,7 +166,7 @@ impl Analysis<'_> {
         Ok(over_columns(expr, &column, &|name| self.parameters.get(name).copied()))
     }
 
-    /// The rows without what only other steps needed: what is told of the answer are these.
+    /// The rows without columns that only other steps needed: the columns of the answer.
     fn shown(&mut self, step: StepNo, answer: &[Var]) -> StepNo {
         let contents = answer.iter().filter_map(|var| self.attributes.get(&(*var, Attribute::Content)));
         let shown = answer.iter().chain(contents).chain(self.parameters.values()).copied();
@@ -246,7 +245,7 @@ impl Analysis<'_> {
         let exact = places(&layout, &context.carried);
         self.add(StepKind::Distinct { input, grouped: layout.len(), exact }, layout)
     }
-    /// Rows that nothing can tell apart, once each.
+    /// Distinct rows, compared exactly.
     fn once(&mut self, input: StepNo) -> StepNo {
         let layout = self.layout(input).to_vec();
         self.add(StepKind::Distinct { input, grouped: 0, exact: Vec::new() }, layout)
@@ -319,7 +318,7 @@ impl Analysis<'_> {
         let exact = places(&keys, &context.carried);
         Ok(self.add(StepKind::Aggregate { input, keys: keys.len(), exact, calls, whole }, layout))
     }
-    /// What the rows of a step are ordered by, as columns behind these.
+    /// Appends the sort keys of a step's rows as columns.
     fn order_columns(&self, step: StepNo, items: &mut Vec<Expr>) -> Vec<(usize, bool)> {
         let order = self.orders.get(&step).into_iter().flatten();
         let columns = order.map(|(key, descending)| {
@@ -372,7 +371,7 @@ impl Analysis<'_> {
         let top = self.add(StepKind::Top { input: sorted, group, keys, skip, limit }, layout);
         Ok(self.ordered_as(top, sorted))
     }
-    /// The rows with what they are ordered by.
+    /// The rows with their sort keys.
     fn sorted(&mut self, input: StepNo, sort: &Sort) -> Result<StepNo, StandingError> {
         let mut items: Vec<(Var, Expr)> =
             self.layout(input).iter().map(|var| (*var, Expr::Variable(*var))).collect();

@@ -1,4 +1,4 @@
-//! What a standing query is made of: a plan kept by a network of steps, or rules.
+//! Maintains the answers of a standing query: a plan by a network of steps, or rules.
 
 use crate::StandingError;
 use crate::analysis::analyse;
@@ -15,7 +15,7 @@ use plan::Statement;
 use plan::expr::Name;
 use std::sync::Arc;
 
-/// What a standing query asks.
+/// The definition of a standing query.
 pub enum Definition {
     /// A statement, normalised and not optimised.
     Plan(Box<Statement>),
@@ -39,8 +39,8 @@ impl From<Program> for Definition {
 pub(crate) type Heading = (Arc<[Column]>, Arc<[Name]>);
 
 impl Definition {
-    /// Keeps it over the graph of a turn, with its answers for these arguments; where none are given, for those of a query without
-    /// parameters. Says its columns and parameters.
+    /// Begins to maintain it over the graph of a turn, with its answers for these arguments; where none are given, for those of a query without
+    /// parameters. Also returns its columns and parameters.
     ///
     /// # Errors
     /// It cannot be maintained, or a row fails.
@@ -99,7 +99,7 @@ impl Definition {
     }
 }
 
-/// What keeps a query's answers.
+/// Maintains a query's answers.
 pub(crate) enum AnswerKeeper {
     Plan(Box<Network>),
     Rules(Box<RulesKeeper>),
@@ -124,14 +124,14 @@ impl AnswerKeeper {
             AnswerKeeper::Rules(rules) => rules.arguments_of(row),
         }
     }
-    /// The answer for these arguments as it is now: rows and how often each occurs.
+    /// The present answer for these arguments: rows with multiplicities.
     pub fn answer(&self, arguments: &Row) -> Changes {
         match self {
             AnswerKeeper::Plan(network) => network.answer(arguments),
             AnswerKeeper::Rules(rules) => rules.answer(arguments),
         }
     }
-    /// Bytes of what is kept.
+    /// Bytes of its state.
     pub fn bytes(&self) -> usize {
         match self {
             AnswerKeeper::Plan(network) => network.bytes(),

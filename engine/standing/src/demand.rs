@@ -13,7 +13,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// What `plan` reads, and all about the entities in the columns of its answer.
+    /// The reads of `plan`, and all attributes of the entities in the columns of its answer.
     pub fn of(plan: &Plan, answer: &[Var]) -> Demand {
         let mut demand = Demand::default();
         answer.iter().for_each(|var| demand.want(*var, Attribute::Content));
@@ -22,14 +22,14 @@ impl Demand {
         while demand.inherit(plan) {}
         demand
     }
-    /// What an expression reads of which variables.
+    /// The attributes that an expression reads, by variable.
     pub fn in_expression(expr: &Expr) -> Vec<(Var, Attribute)> {
         let mut demand = Demand::default();
         demand.read_in(expr);
         let of = |(var, all): (Var, BTreeSet<Attribute>)| all.into_iter().map(move |one| (var, one));
         demand.wanted.into_iter().flat_map(of).collect()
     }
-    /// What is wanted of this variable.
+    /// The attributes that are read of this variable.
     pub fn on(&self, var: Var) -> impl Iterator<Item = &Attribute> {
         self.wanted.get(&var).into_iter().flatten()
     }
@@ -57,7 +57,7 @@ impl Demand {
     }
 }
 
-/// Pairs of a variable that a node makes and the variable that it is another name of.
+/// Pairs of a variable that a node makes and the variable that it renames.
 fn renamed(plan: &Plan) -> Vec<(Var, Var)> {
     let plain = |(new, expr): &(Var, Expr)| match expr {
         Expr::Variable(old) => Some((*new, *old)),
@@ -173,7 +173,7 @@ pub(crate) fn reads_ends(expr: &Expr) -> bool {
     })
 }
 
-/// What in an expression keeps it from being a function of its row, if anything does.
+/// The part of an expression that keeps it from being a function of its row, if there is one.
 pub(crate) fn unsteady(expr: &Expr) -> Option<&'static str> {
     let mut found = None;
     expr.any(&mut |part| {

@@ -1,4 +1,4 @@
-//! Why a query cannot be kept up to date, or ceased to be.
+//! Why a query cannot be maintained, or no longer.
 
 use dataflow::Level;
 use dataflow::watch::Stopped;
@@ -9,11 +9,11 @@ use world::panics::{self, Panicked};
 /// Why a standing query was refused, or ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StandingError {
-    /// Its answer cannot be maintained; says what, and what to do instead.
+    /// Its answer cannot be maintained; with the reason and a hint.
     Unsupported {
-        /// What stands in the way.
+        /// The part that cannot be maintained.
         what: String,
-        /// What to write instead, where there is something.
+        /// An alternative, where there is one.
         hint: Option<&'static str>,
     },
     /// It was set aside when the database was opened; the text says why.
@@ -26,11 +26,11 @@ pub enum StandingError {
     Internal(Panicked),
     /// Its upkeep was ended, for this reason.
     Ended(String),
-    /// The upkeep for what came took longer than its tenant allows: so many nanoseconds.
+    /// The upkeep for one turn took longer than its tenant allows, in nanoseconds.
     TimedOut(u64),
     /// It was stopped: its time is over, or it takes more memory than it may.
     Stopped(Stopped),
-    /// The answer, or what is kept for it, passed a limit.
+    /// The answer, or the state for it, passed a limit.
     TooLarge {
         /// Which.
         what: &'static str,
@@ -54,30 +54,30 @@ pub enum StandingError {
     },
     /// An argument is missing.
     MissingArgument(String),
-    /// The place to go on from lies ahead of the newest commit.
+    /// The commit to resume from lies ahead of the newest one.
     Unreached {
         /// Where the subscriber wants to go on.
         from: u64,
         /// The newest commit.
         newest: u64,
     },
-    /// What changed since then is not known any more.
+    /// The changes since then are no longer known.
     Forgotten {
         /// Where the subscriber wants to go on.
         from: u64,
-        /// The earliest place to go on from; none where nothing is on disk.
+        /// The earliest commit to resume from; none where nothing is on disk.
         oldest: Option<u64>,
     },
     /// The mark to go on from is of another standing query, of other arguments, or of another database.
     ForeignMark,
-    /// Others resume at this moment.
+    /// Too many readers resume at this moment.
     Busy,
 }
 
-/// What can be done about a query that does not run.
+/// The advice for a query that does not run.
 const RETRY: &str = "DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again";
 
-/// There is no room for what a query keeps.
+/// There is no room for a query's state.
 pub(crate) fn too_large((level, limit): (Level, u64)) -> StandingError {
     let what = match level {
         Level::Machine => "memory of all queries, in bytes,",
@@ -98,7 +98,7 @@ impl StandingError {
     pub(crate) fn unsupported_but(what: impl Into<String>, hint: &'static str) -> StandingError {
         StandingError::Unsupported { what: what.into(), hint: Some(hint) }
     }
-    /// What the user may do.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             StandingError::Unsupported { hint, .. } => *hint,

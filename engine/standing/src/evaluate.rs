@@ -1,4 +1,4 @@
-//! Expressions over rows: batches are made of what an expression reads, and of nothing else.
+//! Expressions over rows: batches hold only the columns that an expression reads.
 
 use crate::StandingError;
 use crate::event_context::Changes;
@@ -18,7 +18,7 @@ pub(crate) struct Evaluator {
     request: Arc<Request>,
 }
 
-/// What all expressions of a query share.
+/// Shared by all expressions of a query.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub names: Snapshot,
@@ -83,8 +83,8 @@ impl Evaluator {
     ) -> Result<Vec<u32>, StandingError> {
         Ok(self.try_select(reads, rows)?)
     }
-    /// As [`Evaluator::select`], for rows of which it is not known yet whether they are rows of the answer: those on which it fails pass, too. True
-    /// where there are such.
+    /// As [`Evaluator::select`], for rows that may turn out to be no rows of the answer: those on which it fails pass, too. Also returns whether
+    /// there are such.
     pub fn sift<'r>(
         &self,
         reads: &[usize],
@@ -118,8 +118,8 @@ impl Evaluator {
     }
 }
 
-/// Those of the rows for which all conditions are true. A row that one condition refuses is refused, also where another fails on it: so it makes
-/// no difference in which order they are asked.
+/// Those of the rows for which all conditions are true. A row that one condition refuses is refused, also where another fails on it: so the order of
+/// evaluation makes no difference.
 ///
 /// # Errors
 /// A condition fails on a row that no other refuses.
@@ -142,13 +142,13 @@ pub(crate) fn satisfying(conditions: &[Evaluator], mut changes: Changes) -> Resu
     Ok(changes)
 }
 
-/// Did it fail because of what the row holds?
+/// Did it fail because of the row's values?
 fn is_of_a_row(error: &EvalError) -> bool {
     use ErrorClass::{Argument, Arithmetic, Limit, Syntax, Type};
     matches!(error.class, Type | Arithmetic | Argument | Syntax | Limit)
 }
 
-/// Only the names of the graph can be asked: all else that expressions read has become columns.
+/// Only the names of the graph can be read: everything else that expressions read has become columns.
 fn refusal() -> EvalError {
     let why = "a standing query cannot read the properties of a node or relationship that was put into a list, map or path; \
                read them in the clause that matches it";

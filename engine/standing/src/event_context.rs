@@ -1,20 +1,20 @@
-//! What goes from step to step at one timestamp: changes of rows, and what happened then.
+//! The context of one timestamp: changes of rows that go from step to step, and the event itself.
 
 use crate::row::Row;
 use crate::view::{Timestamp, Touched, View};
 
-/// Rows that come (positive) and go (negative), so many times each.
+/// Rows that come (positive) and go (negative), with multiplicities.
 pub(crate) type Changes = Vec<(Row, isize)>;
 
-/// What happens at one timestamp.
+/// The event of one timestamp.
 pub(crate) struct EventContext<'a> {
     pub view: &'a View,
     pub timestamp: Timestamp,
-    /// What the commit of this timestamp touched, if it is one.
+    /// The changes of this timestamp's commit, if it is one.
     pub touched: Option<&'a Touched>,
 }
 
-/// Adds up what is said of equal rows; what cancels is gone.
+/// Adds up equal rows; rows whose sum is zero are dropped.
 pub(crate) fn consolidate(changes: &mut Changes) {
     if changes.len() > 1 {
         changes.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -30,7 +30,7 @@ pub(crate) fn consolidate(changes: &mut Changes) {
     debug_assert!(changes.is_sorted_by(|(a, _), (b, _)| a < b), "each row is said of once");
 }
 
-/// What goes comes first, for who takes rows for one that DISTINCT takes for one.
+/// Sorts rows that go first, for steps that compare rows as DISTINCT does.
 pub(crate) fn in_order(changes: &mut Changes) {
     changes.sort_by(|(a, x), (b, y)| a.compare_groups(b).then(x.cmp(y)));
 }

@@ -1,4 +1,4 @@
-//! What a commit changed of the relations that a Datalog program reads of the graph.
+//! The changes of a commit to the relations that a Datalog program reads of the graph.
 
 use crate::StandingError;
 use crate::view::{Timestamp, Touched, View};
@@ -6,7 +6,7 @@ use ::rules::{Change, GraphFact};
 use datalog::{Program, RelationNo, Source as Origin};
 use model::{EdgeTypeId, KeyId, Value, VertexId};
 
-/// What a commit changed of a relation: facts that were none before its timestamp and are now, and the other way round, each once.
+/// The changes of a commit to a relation: facts that came or went at its timestamp, each once.
 pub(crate) fn changes(
     program: &Program,
     relation: RelationNo,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use store::Restriction;
 use transact::{CommitRecord, Engine, Feed, FeedEnd, Point, Waker};
 
-/// How long the change feed may take to tell of a commit that is visible already, before it is asked again.
+/// How long the change feed may lag behind a visible commit, before it is read again.
 const FEED_PATIENCE: Duration = Duration::from_millis(1);
 
 /// A commit as queries meet it.
@@ -20,7 +20,7 @@ pub(crate) struct Step {
     pub touched: Touched,
 }
 
-/// The view, and what feeds it.
+/// The view, and its source of commits.
 pub(crate) struct Follower {
     pub view: View,
     pub timestamp: Timestamp,
@@ -34,11 +34,11 @@ pub(crate) struct Follower {
     shown: Option<Shown>,
 }
 
-/// What became of the commits that were asked for.
+/// The result of gathering commits.
 pub(crate) enum Gathered {
     /// These, in order.
     Steps(Vec<Step>),
-    /// The graph was replaced (a bulk load), or the feed could not be kept up with: begin anew from the newest snapshot.
+    /// The graph was replaced (a bulk load), or the feed cut off: begin anew from the newest snapshot.
     Anew,
 }
 
@@ -109,7 +109,7 @@ impl Follower {
         }
         Ok(Gathered::Steps(steps))
     }
-    /// All queries have taken up what was gathered: the newest snapshot is the base from now on.
+    /// All queries have processed the gathered commits: the newest snapshot is the base from now on.
     pub fn settle(&mut self) {
         debug_assert_eq!(
             self.view.newest().commit_version(),

@@ -1,8 +1,8 @@
-//! The bounds of an installation: the first answer of a query may take long and hold much, and can be told to end.
+//! The bounds of an installation: the first answer of a query may take much time and memory, and can be ended.
 //!
-//! Idea: while a query is installed, the view that it reads carries these bounds; joins ask them once a block, steps once each, rules once some
-//! thousand facts. Rows that steps hand on, and the facts of rules, are counted on the account of who pays, until the query itself counts what it
-//! keeps. Cost: one load a block.
+//! Idea: while a query is installed, the view that it reads carries these bounds; joins check them once a block, steps once each, rules once some
+//! thousand facts. Rows between steps, and the facts of rules, are charged to the creator's account, until the query itself counts its state. Cost:
+//! one load a block.
 
 use crate::StandingError;
 use crate::error::too_large;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::clock::{after_ns, monotonic_ns};
 
-/// Rows after which memory is asked for again: not for each block.
+/// Rows after which memory is charged again: not for each block.
 const ROWS_ASKED_AT: u64 = 8_192;
 
 /// An installation that is under way.
@@ -60,7 +60,7 @@ impl Installing {
     /// May it go on?
     ///
     /// # Errors
-    /// Its time is over, or it was told to end.
+    /// Its time is over, or it was ended.
     pub fn check(&self) -> Result<(), StandingError> {
         if self.has_ended.load(Ordering::Acquire) {
             return Err(StandingError::Failed(format!("its installation was ended: {}", self.why.lock())));
@@ -70,7 +70,7 @@ impl Installing {
             _ => Ok(()),
         }
     }
-    /// So many rows more are in memory.
+    /// `rows` more rows are in memory.
     pub(crate) fn count(&self, rows: usize) -> Result<(), StandingError> {
         self.check()?;
         let mut counted = self.rows.lock();
@@ -81,7 +81,7 @@ impl Installing {
         counted.asked = counted.count;
         counted.charge()
     }
-    /// Beside rows, so many bytes are in memory now.
+    /// Sets the bytes in memory beside rows.
     pub(crate) fn hold(&self, bytes: usize) -> Result<(), StandingError> {
         self.check()?;
         let mut counted = self.rows.lock();
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use dataflow::AccountOptions;
 
-    /// Rows are charged in steps, to whoever pays, until there is no room.
+    /// Rows are charged in steps, to the creator, until there is no room.
     #[test]
     fn rows_of_a_first_answer_are_charged_until_there_is_no_room() {
         const STEP_BYTES: u64 = ROWS_ASKED_AT * ANSWER_ROW_BYTES as u64;

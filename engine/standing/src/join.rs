@@ -1,4 +1,4 @@
-//! Embeddings of a pattern for each row of an input, kept up to date by delta joins without intermediate state.
+//! Embeddings of a pattern for each row of an input, maintained by delta joins without intermediate state.
 //!
 //! A pattern is a list of *atoms*, each a relation of the graph: the vertices of a label, the edges of a type, a property. Relation 0
 //! is the input, relation i the i-th atom. When relation i changes at a timestamp, the new (or gone) bindings are completed by looking the
@@ -6,7 +6,7 @@
 //! it. So each change of the answer is found exactly once, whichever relations changed together, and nothing but the input is stored.
 //! (The delta queries of K-Pg, section 6.2.) Loading the graph is the change of the input from nothing to its rows.
 //!
-//! `pattern` is what a join is, `builder` makes one, `route` decides the orders, `run` follows them, `state` is what is kept from timestamp to timestamp.
+//! `pattern` defines a join, `builder` makes one, `route` decides the orders, `run` follows them, `state` is kept from timestamp to timestamp.
 
 mod block;
 mod builder;

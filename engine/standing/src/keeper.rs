@@ -1,8 +1,8 @@
-//! All standing queries of a database: made, fed commit by commit, read and dropped.
+//! All standing queries of a database: created, fed commit by commit, read and dropped.
 //!
-//! A query is made on the thread of whoever asks for it, over a snapshot of its own; when its first answer stands, and it has caught
-//! up with the commits made meanwhile, it joins the others of one *place*, that with the fewest. Each place is fed on its own, on an executor of
-//! its own, by [`Keeper::turn`]; an error in one query ends that one alone, with its reason.
+//! A query is created on the caller's thread, over a snapshot of its own; when its first answer is computed, and it has caught up with the commits
+//! made meanwhile, it joins the others of one *place*, that with the fewest. Each place is fed on its own, on an executor of its own, by
+//! [`Keeper::turn`]; an error in one query ends that one alone, with its reason.
 
 use crate::StandingError;
 use crate::answer_keeper::Definition;
@@ -30,13 +30,13 @@ use world::fiber;
 use world::panics::caught;
 use world::threads;
 
-/// How long a list waits for places that are at work, all together.
+/// How long a list waits in total for places that are at work.
 const LIST_WAIT: Duration = Duration::from_millis(20);
-/// How long whoever drops a query waits for others of its place; later its readers are told by the place's next turn.
+/// How long a drop waits for the query's place; after that the place's next turn informs its readers.
 const DROP_WAIT: Duration = Duration::from_secs(1);
-/// How long a thread that cannot do anything else meanwhile waits for a place to catch up before it looks again.
+/// How long a thread that waits for a place to catch up sleeps between checks.
 const CATCH_UP_LOOK: Duration = Duration::from_micros(200);
-/// How long an executor waits for a place before it lets others go on.
+/// How long an executor waits for a place before it yields.
 const PLACE_WAIT: Duration = Duration::from_micros(50);
 
 /// The queries of one place.
@@ -44,7 +44,7 @@ const PLACE_WAIT: Duration = Duration::from_micros(50);
 struct Inner {
     follower: Option<Follower>,
     queries: BTreeMap<String, Query>,
-    /// Time of the last turns by payer, nanoseconds, until it is asked for.
+    /// Time of the last turns by payer, in nanoseconds, until it is taken.
     spent: BTreeMap<u32, u64>,
 }
 
@@ -53,19 +53,18 @@ struct Inner {
 pub struct Keeper {
     engine: Engine,
     places: Arc<[Mutex<Inner>]>,
-    /// The queries that there are. Locked for as long as it takes to go through them, never while anything is done to one; whoever holds a
-    /// place may lock it.
+    /// The names of all queries. Locked only to go through them, never while a query is processed; a thread that holds a place may lock it.
     names: Arc<Mutex<BTreeMap<String, QueryEntry>>>,
-    /// Makes an account of bytes for who pays, and a service of each query's upkeep.
+    /// Makes an account of bytes for a payer, and a service for each query's upkeep.
     ledger: Option<Ledger>,
     upkeep: Option<Upkeep>,
-    /// What is hidden from all its queries, where something is.
+    /// The restriction of all its queries, if there is one.
     restriction: Option<Arc<Restriction>>,
-    /// Those who resume and must look up what they missed come one after the other: each reads the log, and makes an answer anew.
+    /// Readers that resume and must read the log are served one after the other: each also computes an answer anew.
     resuming: Arc<Mutex<()>>,
 }
 
-/// Where a query is, and what is to be known of it while its place is at work.
+/// The place of a query, and its status for when that place is at work.
 struct QueryEntry {
     at: usize,
     upkeep: Option<Service>,
@@ -76,7 +75,7 @@ struct QueryEntry {
 }
 
 impl QueryEntry {
-    /// It is to leave, and its upkeep ends; its readers are told this.
+    /// Marks it as leaving, and ends its upkeep; its readers get this end.
     fn leave(&self, end: SubscriptionEnd, why: &str) {
         // Who said so first was heard.
         let _ = self.leaves.set(end);
@@ -84,25 +83,25 @@ impl QueryEntry {
     }
 }
 
-/// Makes the service that a query's upkeep is: who pays, and what lists call it.
+/// Makes the service of a query's upkeep, from its payer and its name in lists.
 pub type Upkeep = Arc<dyn Fn(u32, String) -> Service + Send + Sync>;
 
-/// Called with the number of a place where there is something to do; it must return at once.
+/// Called with the number of a place that has work; it must return at once.
 pub type PlaceWaker = Arc<dyn Fn(usize) + Send + Sync>;
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEnd {
     /// There was something to do, and may be more.
     More,
     /// Nothing to do until there is another commit.
     Done,
-    /// Somebody makes or reads a query at this moment: try again soon.
+    /// A thread creates or reads a query at this moment: try again soon.
     InTheWay,
 }
 
 impl Keeper {
-    /// Keeps the queries of this engine's graph in so many places; there are none yet.
+    /// A keeper for this engine's graph with `places` places; there are no queries yet.
     pub fn new(engine: Engine, places: usize) -> Keeper {
         Keeper {
             engine,
@@ -114,7 +113,7 @@ impl Keeper {
             resuming: Arc::default(),
         }
     }
-    /// Another keeper of as many places, on the same accounts, whose queries are answered as if what this hides were not there.
+    /// Another keeper of as many places, on the same accounts, whose queries are answered under this restriction.
     pub fn beside(&self, restriction: Arc<Restriction>) -> Keeper {
         Keeper {
             engine: self.engine.clone(),
@@ -133,14 +132,14 @@ impl Keeper {
     pub fn charging(self, ledger: Ledger) -> Keeper {
         Keeper { ledger: Some(ledger), ..self }
     }
-    /// The upkeep of queries made from now on is listed, limited and ended as these services are. Turns are made by whoever is woken for them, and
-    /// never by who reads.
+    /// The upkeep of queries created from now on is listed, limited and ended as these services are. Turns are made by the woken executors, never by
+    /// readers.
     pub fn serving(self, upkeep: Upkeep) -> Keeper {
         Keeper { upkeep: Some(upkeep), ..self }
     }
 
-    /// Makes a query and its first answer. `wake` is called whenever [`Keeper::turn`] has
-    /// something to do. `payer` pays for it from then on; whoever asks pays for the first answer.
+    /// Creates a query and its first answer. `wake` is called whenever [`Keeper::turn`] has something to do. `payer` is charged from then on; the
+    /// first answer is charged to the caller.
     ///
     /// # Errors
     /// The answer cannot be maintained; a row fails; a limit is passed; the name is taken.
@@ -203,7 +202,7 @@ impl Keeper {
             }
         }
     }
-    /// Where a query of this name will be: the place that has the fewest.
+    /// The place for a query of this name: the one with the fewest.
     fn check_room(&self, name: &str, names: &BTreeMap<String, QueryEntry>) -> Result<usize, StandingError> {
         if names.contains_key(name) {
             return Err(StandingError::NameTaken(name.to_string()));
@@ -214,8 +213,8 @@ impl Keeper {
         let load = |at: &usize| names.values().filter(|kept| kept.at == *at).count();
         Ok((0..self.places.len()).min_by_key(load).unwrap_or(0))
     }
-    /// Ends a query and its subscriptions, and its upkeep if that is at work. Its name is free at once; where others of its place are at work
-    /// for long, what it kept and its readers go with the next turn there.
+    /// Ends a query and its subscriptions, and its upkeep if that is at work. Its name is free at once; where its place is at work for long, its
+    /// state and its readers go with the next turn there.
     ///
     /// # Errors
     /// There is none of this name.
@@ -233,7 +232,7 @@ impl Keeper {
     pub fn has(&self, name: &str) -> bool {
         self.names.lock().contains_key(name)
     }
-    /// All queries, in order of their names. Those of a place that is at work, and for longer than a moment, are told as they were before.
+    /// All queries, in order of their names. The status of those whose place is at work for longer than a moment is the last known one.
     pub fn list(&self) -> Vec<Standing> {
         let until_ns = monotonic_ns() + LIST_WAIT.as_nanos() as u64;
         for place in self.places.iter() {
@@ -257,7 +256,8 @@ impl Keeper {
         }
     }
 
-    /// Reads a query with these arguments: what changed since a mark or a commit, or from now on; or the whole answer first. What is not remembered of the changes is looked up in the log, commit by commit.
+    /// Subscribes to a query with these arguments: changes since a mark or a commit, or from now on; or the whole answer first. Changes that are not
+    /// remembered are read from the log, commit by commit.
     ///
     /// # Errors
     /// No such query; it has failed; an argument is missing; the mark is of another answer or database, lies ahead, or before all that is kept.
@@ -277,7 +277,7 @@ impl Keeper {
             (Joined::Missed(_), None) => unreachable!("who resumes nothing has missed nothing"),
         }
     }
-    /// Looks up what a reader has missed, until it is up to what the query remembers.
+    /// Reads the changes that a reader has missed from the log, up to those that the query remembers.
     fn resume(
         &self,
         name: &str,
@@ -313,7 +313,7 @@ impl Keeper {
             }
         }
     }
-    /// Locks the place of a query, once it has taken up all that is committed by now. Upkeep takes its time: whoever waits for it can be ended.
+    /// Locks the place of a query, once it has processed all present commits. Upkeep takes its time: the waiting caller can be ended.
     fn lock_caught_up(&self, name: &str) -> Result<MutexGuard<'_, Inner>, StandingError> {
         let place_of = |kept: &QueryEntry| (kept.at, kept.wake.clone());
         let (at, wake) = self.names.lock().get(name).map(place_of).ok_or_else(|| no_such(name))?;
@@ -362,13 +362,13 @@ impl Keeper {
         outcome
     }
 
-    /// Time that turns of a place have spent since this was asked last: payers and nanoseconds.
+    /// Time that turns of a place have spent since the last call: payers and nanoseconds.
     pub fn take_spent(&self, at: usize) -> Vec<(u32, u64)> {
         let inner = self.places[at].try_lock();
         inner.map(|mut inner| std::mem::take(&mut inner.spent).into_iter().collect()).unwrap_or_default()
     }
 
-    /// Takes up, in one place, the commits that came since its last turn. It never waits: somebody who subscribes may be in the way.
+    /// Processes, in one place, the commits since its last turn. It never waits: a subscriber may hold the lock.
     pub fn turn(&self, at: usize) -> TurnEnd {
         let Some(mut inner) = self.places[at].try_lock() else { return TurnEnd::InTheWay };
         if inner.turn(&self.engine) { TurnEnd::More } else { TurnEnd::Done }
@@ -376,8 +376,8 @@ impl Keeper {
 }
 
 impl Inner {
-    /// True where there was something to do. After a panic outside of any one query what has been gathered is not known: all begin anew from
-    /// the newest snapshot; and where that does not go well either, they end.
+    /// True where there was something to do. After a panic outside of any one query the gathered commits are lost: all queries begin anew from the
+    /// newest snapshot; if that fails too, they end.
     fn turn(&mut self, engine: &Engine) -> bool {
         self.part();
         let turned = caught(|| self.take_up(engine)).or_else(|_| caught(|| self.begin_anew(engine)));
@@ -401,7 +401,7 @@ impl Inner {
             self.follower = None;
         }
     }
-    /// Was anything committed at this place of the log, or before it, that is not taken up?
+    /// Is a commit up to this version unprocessed?
     fn is_behind(&self, newest: u64) -> bool {
         self.follower.as_ref().is_some_and(|follower| follower.at.commit_version < newest)
     }
@@ -468,7 +468,7 @@ fn catch_up(follower: &mut Follower, engine: &Engine, query: &mut Query) -> Resu
     }
 }
 
-/// Locks what whoever holds it may pause with, on this very thread: the wait lets others go on.
+/// Locks a place whose holder may pause on this very thread: the wait lets others go on.
 fn lock_pausing<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     while fiber::is_running() {
         match place.try_lock() {

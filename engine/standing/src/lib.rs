@@ -1,15 +1,18 @@
-//! # standing: answers that stay true while the graph changes
+//! # standing: answers maintained while the graph changes
 //!
-//! A standing query is a Cypher query whose answer is kept: after each commit its subscribers are told which rows came and which
-//! went. The law: the deltas up to a commit add up to what the query would answer on the snapshot of that commit.
+//! A standing query is a Cypher query whose answer is maintained: after each commit its subscribers get the rows that came and the rows that went.
+//! The law: the deltas up to a commit add up to the query's answer on the snapshot of that commit.
 //!
-//! Nothing of the graph is copied. A query reads the store's own snapshots, corrected by the few changes that the present turn is
-//! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
+//! Nothing of the graph is copied. A query reads the store's own snapshots, corrected by the few changes of the present turn ([`view`]); it keeps the
+//! state of its own steps (groups, distinct rows, rows in order), and patterns need nothing at all.
 //!
-//! Reading order: [`row`], [`view`] (the graph at a timestamp), [`event_context`] (what goes from step to step), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
-//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`status`] (what lists say), [`follower`] (the change feed), [`shown`] (commits as a restricted reader sees them), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
-//! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], which reads them from the graph
-//! at a timestamp ([`facts`]: what a commit changed of it); [`answer_keeper`] is where the two kinds of query meet.
+//! Reading order: [`row`], [`view`] (the graph at a timestamp), [`event_context`] (the event of a timestamp), [`shape`] and [`analysis`] with
+//! [`demand`] (from a plan to steps), [`join`] (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query),
+//! [`weight`] (bytes of their state), [`status`] (rows of lists), [`follower`] (the change feed), [`shown`] (commits as a restricted reader sees
+//! them), [`installing`] (bounds of the first answer), [`query`] (one query and its readers), [`keeper`] (all queries of a database),
+//! [`subscription`] and [`upsert`] (readers and their events), [`mark`] and [`resume`] (resuming readers). Datalog programs are maintained by
+//! [`rules`], which reads them from the graph at a timestamp ([`facts`]: the changes of a commit); [`answer_keeper`] is where the two kinds of query
+//! meet.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

@@ -8,18 +8,18 @@ pub(crate) const BLOCK_ROWS: usize = 1_024;
 pub const QUERIES_MAX: usize = 10_000;
 /// Rows and deltas that may wait for one subscriber; one that falls further behind is cut off.
 pub const SUBSCRIBER_ROWS_MAX: usize = 1 << 20;
-/// Differences that a query remembers, so that a subscriber who comes back can go on where it was.
+/// Deltas that a query remembers, so that a subscriber who comes back can go on where it was.
 pub const REMEMBERED_ROWS_MAX: usize = 1 << 18;
-/// Commits whose times are known without the log, so that a mark of one of them can be told from one of another database.
+/// Commits whose times are known without the log, so that their marks can be told from those of another database.
 pub(crate) const COMMITS_KNOWN_MAX: usize = 1 << 16;
-/// How long a reader who resumes waits for others who do at this moment.
+/// How long a reader who resumes waits for others who resume at this moment.
 pub(crate) const RESUME_WAIT_MAX: Duration = Duration::from_secs(60);
-/// How long the first answer may take of a reader who resumes, and how long the commits may be read again that came since; who is not done by then is
-/// told what was read, and resumes from there.
+/// How long the first answer of a reader who resumes may take, and how long the commits since may be read; a reader that is not done by then gets the
+/// changes that were read, and resumes from there.
 pub(crate) const RESUME_TIME_MAX: Duration = Duration::from_secs(300);
 /// Rows that the answer of one query may have.
 pub const RESULT_ROWS_MAX: usize = 64 << 20;
-/// Parts of a pattern: vertices, edges and what is read of them.
+/// Parts of a pattern: vertices, edges and their attributes.
 pub(crate) const ATOMS_MAX: usize = 256;
 /// Bytes that a row takes while it stands between two steps, about.
 pub(crate) const ANSWER_ROW_BYTES: usize = 128;
@@ -31,7 +31,7 @@ pub const RULES_FIRST_SECONDS_MAX: u64 = 60;
 pub const RULES_COMMIT_SECONDS_MAX: u64 = 10;
 /// How long arguments stay after their last reader went, so that one whose connection broke goes on where it was.
 pub(crate) const LINGER_NS: u64 = 60_000_000_000;
-/// How often a query looks whose readers have gone.
+/// How often a query checks for arguments without readers.
 pub(crate) const WITHDRAW_EVERY_NS: u64 = 1_000_000_000;
 /// Arguments of one query that may stay so.
 pub(crate) const LINGERING_MAX: usize = 10_000;

@@ -1,14 +1,14 @@
-//! Marks: where a reader of a standing query goes on.
+//! Marks: where a reader of a standing query resumes.
 //!
-//! A mark names a commit by its version and its time, and the answer that was read by a fingerprint: of the query's name, its text and the
-//! arguments. So one of another query is refused, and so is one of another database, whose commit at that version had another time.
+//! A mark names a commit by its version and its time, and the answer that was read by a fingerprint: of the query's name, its text and the arguments.
+//! So the mark of another query is refused, and so is one of another database, whose commit at that version had another time.
 
 use crate::row::Row;
 use std::fmt;
 use std::str::FromStr;
 use transact::Point;
 
-/// A reader was told everything of one answer up to a commit. Its text form is what `SUBSCRIBE … FROM` takes.
+/// A reader got everything of one answer up to a commit. Its text form is what `SUBSCRIBE … FROM` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The commit.
@@ -50,10 +50,10 @@ impl FromStr for Mark {
     }
 }
 
-/// Bytes that an error shows of what should be a mark.
+/// Bytes of an invalid mark that an error shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// What a reader goes on after.
+/// The point after which a reader resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// The commit at this version.
@@ -80,7 +80,7 @@ impl Resume {
     }
 }
 
-/// Tells answers apart: FNV-1a (Fowler, Noll, Vo), 64 bits folded to 32. It must not change from one version to the next.
+/// Distinguishes answers: FNV-1a (Fowler, Noll, Vo), 64 bits folded to 32. It must not change from one version to the next.
 pub(crate) fn fingerprint(name: &str, text: &str, arguments: &Row) -> u32 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut add = |bytes: &[u8]| {

@@ -1,8 +1,8 @@
 //! A standing query at work: its steps in order, each fed with the changes of those before it.
 //!
-//! One timestamp at a time goes through the whole network, from the graph's changes to those of the answer; work is proportional to
-//! change. Idea: as timestamps are totally ordered and every step keeps what it needs, a step's new changes follow from its inputs' and
-//! its state alone, without any bookkeeping of times.
+//! One timestamp at a time goes through the whole network, from the graph's changes to those of the answer; work is proportional to change. Idea: as
+//! timestamps are totally ordered and every step has its state, a step's new changes follow from its inputs' and its state alone, without any
+//! bookkeeping of times.
 
 use crate::StandingError;
 use crate::evaluate::Surroundings;
@@ -20,13 +20,13 @@ pub(crate) struct Network {
     steps: Steps,
     /// Where the parameters stand in the rows of the answer.
     arguments: Vec<usize>,
-    /// Rows of the answer by the arguments they belong to, so many times each.
+    /// Rows of the answer by their arguments, with multiplicities.
     answers: HashMap<Row, Answer>,
     rows: usize,
     weighed: Weighed,
 }
 
-/// Rows, so many times each.
+/// Rows with multiplicities.
 pub(crate) type Answer = HashMap<Row, isize>;
 
 impl Network {
@@ -81,16 +81,16 @@ impl Network {
     pub fn arguments_of(&self, row: &Row) -> Row {
         row.pick(&self.arguments)
     }
-    /// The answer for these arguments as it is now: rows and how often each occurs.
+    /// The present answer for these arguments: rows with multiplicities.
     pub fn answer(&self, arguments: &Row) -> Changes {
         let rows = self.answers.get(arguments).into_iter().flatten();
         rows.map(|(row, count)| (row.clone(), *count)).collect()
     }
-    /// Weighs everything that is kept.
+    /// Weighs all state.
     pub fn weigh(&mut self) {
         self.weighed.weighed(self.steps.bytes_behind() + self.answers.bytes_behind());
     }
-    /// Bytes of what is kept: what was weighed, and what came since.
+    /// Bytes of the state: weighed, and added since.
     pub fn bytes(&self) -> usize {
         self.weighed.bytes()
     }

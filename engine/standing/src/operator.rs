@@ -1,4 +1,4 @@
-//! The steps that keep state: one file each, and each with an obvious twin in the tests: the whole input, computed anew.
+//! The steps with state: one file each, and each with an obvious twin in the tests: the whole input, computed anew.
 
 mod aggregate;
 mod combine;

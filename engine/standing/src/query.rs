@@ -1,7 +1,7 @@
-//! One standing query: its network, what it remembers, and who reads it.
+//! One standing query: its network, its remembered changes, and its readers.
 //!
-//! A query with parameters is one network for all arguments: they are rows of its first step, given and withdrawn as readers come and
-//! go, and each reader is told the rows that belong to its arguments.
+//! A query with parameters is one network for all arguments: they are rows of its first step, given and withdrawn as readers come and go, and each
+//! reader gets the rows that belong to its arguments.
 
 use crate::StandingError;
 use crate::answer_keeper::{AnswerKeeper, Definition};
@@ -24,13 +24,13 @@ use std::sync::{Arc, OnceLock, Weak};
 use transact::Point;
 use world::failpoint;
 
-/// Those who gave the same arguments.
+/// Readers with the same arguments.
 struct Readers {
     arguments: Row,
     queues: Vec<Weak<Queue>>,
     /// The commit from which on changes for these arguments are remembered.
     since: u64,
-    /// When it was first noticed that nobody reads.
+    /// When it was first noticed that there are no readers.
     left_ns: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ struct Remembered {
     changes: Changes,
 }
 
-/// A reader, or what it has missed so much of that it is to be looked up.
+/// A reader, or one that has missed so much that the log must be read.
 pub(crate) enum Joined {
     Reads(Subscription),
     Missed(Missed),
@@ -60,23 +60,23 @@ pub(crate) struct Query {
     pub parameters: Arc<[Name]>,
     /// The commit up to which its answer is known.
     pub at: Point,
-    /// Who pays for it.
+    /// The tenant that pays for it.
     pub payer: u32,
     /// Time spent on it, nanoseconds.
     pub used_ns: u64,
     /// Where its bytes are counted.
     pub held: Option<AccountedBytes>,
-    /// Its upkeep, as lists of what runs have it.
+    /// Its upkeep, as lists of running queries show it.
     pub upkeep: Option<Service>,
-    /// What lists of standing queries say of it.
+    /// Its status for lists of standing queries.
     pub shown: Arc<Mutex<Standing>>,
-    /// Set once it is to leave: what its readers are told.
+    /// Set once it is to leave: the end that its readers get.
     pub leaves: Arc<OnceLock<SubscriptionEnd>>,
-    /// What keeps it, or why nothing does any more.
+    /// Its network, or why it has failed.
     work: Result<Work, StandingError>,
     /// By their arguments.
     readers: HashMap<Row, Readers>,
-    /// Arguments that nobody reads, and that are not withdrawn yet.
+    /// Arguments without readers that are not withdrawn yet.
     lingering: usize,
     /// When that was looked at last.
     withdrawn_ns: u64,
@@ -135,11 +135,11 @@ impl Query {
     pub fn rows(&self) -> usize {
         self.work.as_ref().map_or(0, |work| work.kept.rows())
     }
-    /// Bytes of what it keeps, about.
+    /// Estimated bytes of its state.
     pub fn bytes(&self) -> usize {
         self.work.as_ref().map_or(0, |work| work.kept.bytes())
     }
-    /// Counts its bytes on the account of who pays.
+    /// Charges its bytes to the payer's account.
     ///
     /// # Errors
     /// There is no room.
@@ -149,14 +149,14 @@ impl Query {
         let outcome = self.held.as_mut().map_or(Ok(()), |held| held.set(bytes));
         outcome.map_err(too_large)
     }
-    /// Likewise; where there is room but for what others hold at this moment, it is counted and goes on.
+    /// Likewise; where there is no room only because of others' bytes, they are counted and it goes on.
     fn count(&mut self) -> Result<(), StandingError> {
         self.charge().or_else(|error| match error {
             StandingError::TooLarge { limit, .. } if self.bytes() <= limit => Ok(()),
             error => Err(error),
         })
     }
-    /// Brings up to date what lists say of it.
+    /// Updates its status in lists.
     pub fn show(&self) {
         let mut shown = self.shown.lock();
         shown.state = if self.work.is_err() { State::Failed } else { State::Running };
@@ -170,13 +170,13 @@ impl Query {
         self.show();
         self.shown.lock().subscribers = self.subscribers();
     }
-    /// Who reads it now.
+    /// Number of readers.
     pub fn subscribers(&self) -> usize {
         let queues = self.readers.values().flat_map(|readers| &readers.queues);
         queues.filter(|queue| queue.strong_count() > 0).count()
     }
 
-    /// Feeds it a commit, and tells its readers.
+    /// Feeds it a commit, and sends the changes to its readers.
     pub fn advance(&mut self, view: &View, step: &Step) {
         if step.at.commit_version <= self.at.commit_version {
             return;
@@ -194,7 +194,7 @@ impl Query {
             Err(error) => self.fail(error),
         }
     }
-    /// Takes a timestamp through the network. After an error what is kept is of no use any more.
+    /// Takes a timestamp through the network. After an error its state must not be used any more.
     fn feed(
         &mut self,
         view: &View,
@@ -212,7 +212,7 @@ impl Query {
         self.count()?;
         Ok(changes)
     }
-    /// Makes anew what is kept, for those who read: their answers stay what they are. An error ends the query.
+    /// Rebuilds its state for the present readers: their answers stay the same. An error ends the query.
     fn renew(&mut self, view: &View, timestamp: Timestamp) {
         let arguments = self.given();
         if self.work.is_err() {
@@ -236,7 +236,7 @@ impl Query {
             self.fail(error);
         }
     }
-    /// The arguments of those who read.
+    /// The arguments of the present readers.
     fn given(&self) -> Changes {
         match self.parameters.is_empty() {
             true => vec![(Row::unit(), 1)],
@@ -276,7 +276,7 @@ impl Query {
         }
         found
     }
-    /// Commits up to here are taken up.
+    /// Commits up to here are processed.
     pub fn progress(&mut self, at: Point) {
         if self.at.commit_version < at.commit_version {
             self.at = at;
@@ -287,7 +287,7 @@ impl Query {
             });
         }
     }
-    /// Ends it, for this reason, or for the one for which its upkeep was ended.
+    /// Fails it with this reason, or with the one for which its upkeep was ended.
     pub fn fail(&mut self, error: StandingError) {
         let error = match self.upkeep.as_ref().and_then(Service::ending) {
             Some(Ending::Told(why)) => StandingError::Ended(why),
@@ -307,7 +307,8 @@ impl Query {
         queues.filter_map(|queue| queue.upgrade()).for_each(|queue| queue.end(end.clone()));
     }
 
-    /// A new reader of the answer for these arguments: behind what it was told already, from now on, or with the whole answer first. The follower has taken up all that this query has.
+    /// A new reader of the answer for these arguments: after the point it has reached, from now on, or with the whole answer first. The follower has
+    /// processed all that this query has.
     pub fn subscribe(
         &mut self,
         arguments: &Row,
@@ -372,7 +373,7 @@ impl Query {
         let first = self.remembered.partition_point(|one| one.at.commit_version <= commit_version);
         self.remembered.range(first..)
     }
-    /// A reader who was told everything up to the commit at version `from`, and missed no more than is remembered. None where it did.
+    /// A reader that got everything up to the commit at version `from`, and missed no more than is remembered. None where it did.
     pub fn join(
         &mut self,
         arguments: &Row,
@@ -389,16 +390,16 @@ impl Query {
         self.go_on(arguments, from, queue);
         Ok(Some(self.read(arguments, queue.clone())))
     }
-    /// A reader of what was put before it, whether or not more will come.
+    /// A reader of the events in its queue, whether or not more will come.
     pub fn reader_of(&self, arguments: &Row, queue: Arc<Queue>) -> Subscription {
         let answer = self.fingerprint(arguments);
         Subscription::new(queue, self.columns.clone(), self.pulse.clone(), answer)
     }
-    /// Tells its answer for these arguments from others, see [`crate::Mark`].
+    /// Distinguishes its answer for these arguments from others, see [`crate::Mark`].
     pub fn fingerprint(&self, arguments: &Row) -> u32 {
         fingerprint(&self.name, &self.text, arguments)
     }
-    /// Puts what is remembered since a commit before a reader.
+    /// Queues the remembered changes since a commit for a reader.
     fn go_on(&self, arguments: &Row, from: u64, queue: &Queue) {
         for one in self.remembered_since(from) {
             if let Some(changes) = self.by_arguments(&one.changes).remove(arguments) {
@@ -406,7 +407,7 @@ impl Query {
             }
         }
     }
-    /// From now on this reader is told what changes.
+    /// From now on this reader gets the changes.
     fn read(&mut self, arguments: &Row, queue: Arc<Queue>) -> Subscription {
         if let Some(readers) = self.readers.get_mut(arguments) {
             // Those who went are forgotten here too: changes may never come.
@@ -447,7 +448,7 @@ impl Query {
         self.readers.insert(key, Readers { arguments, queues: Vec::new(), since, left_ns: None });
         Ok(since)
     }
-    /// Withdraws arguments that nobody has read for [`LINGER_NS`].
+    /// Withdraws arguments that had no readers for [`LINGER_NS`].
     pub fn withdraw(&mut self, follower: &mut Follower, now_ns: u64) {
         if now_ns < self.withdrawn_ns + WITHDRAW_EVERY_NS || (!self.pulse.take_left() && self.lingering == 0)
         {
@@ -483,7 +484,7 @@ impl Query {
     fn answer(&self, arguments: &Row) -> Changes {
         self.work.as_ref().map_or_else(|_| Changes::new(), |work| work.kept.answer(arguments))
     }
-    /// The graph was replaced as a whole: the answers are computed anew, and what differs is told as one change.
+    /// The graph was replaced as a whole: the answers are computed anew, and the differences are sent as one change.
     pub fn replace(&mut self, follower: &Follower) {
         let Ok(work) = &self.work else { return };
         let arguments = self.given();

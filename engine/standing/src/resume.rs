@@ -1,15 +1,15 @@
-//! A reader who goes on where it was: what changed since, read again from the log.
+//! A resuming reader: the changes since its mark, read again from the log.
 //!
 //! ```text
 //!   log        ──┬──────────────────┬──────────────┬─────> commits
-//!             mark               looked up       joins the others: what came meanwhile is remembered
+//!             mark               looked up       joins the others: later changes are remembered
 //!               └─ answer there ──> commits fed ──┘
 //! ```
-//! Idea: the law of standing queries holds for any graph to begin with. So the query's answer is made for the graph at the mark, and the
-//! commits since are fed to it as they were fed to the query: what changes is what the reader has missed. Nothing is kept for that when a
-//! commit is made. Once the reader is up to what the query remembers, it is one of its readers, and what was made for it goes.
-//! Invariants: nobody waits for who resumes but others who do; what waits for a reader stays below [`SUBSCRIBER_ROWS_MAX`], but for one commit.
-//! Cost: that of the query's first answer at the mark, and of the commits since; one at a time.
+//! Idea: the law of standing queries holds for any graph to begin with. So the query's answer is computed for the graph at the mark, and the commits
+//! since are fed to it as they were fed to the query: its changes are those that the reader has missed. Commits store nothing extra for that. Once
+//! the reader has reached the changes that the query remembers, it becomes one of its readers, and the temporary answer is dropped. Invariants:
+//! resuming readers delay only other resuming readers; the queue of a reader stays below [`SUBSCRIBER_ROWS_MAX`], but for one commit. Cost: that of
+//! the query's first answer at the mark, and of the commits since; one at a time.
 
 use crate::StandingError;
 use crate::answer_keeper::{AnswerKeeper, Definition};
@@ -29,7 +29,7 @@ use store::Restriction;
 use transact::{CommitRecord, Engine, Moment, Point, Since, Stretch, TransactError};
 use world::clock::{after_ns, monotonic_ns};
 
-/// What is needed of a query to answer it elsewhere.
+/// The parts of a query that are needed to answer it elsewhere.
 pub(crate) struct Missed {
     pub definition: Arc<Definition>,
     pub arguments: Row,
@@ -37,7 +37,7 @@ pub(crate) struct Missed {
     pub answer: u32,
     /// The answer where the reader goes on is wanted.
     pub with_base: bool,
-    /// Who pays, and where bytes are counted.
+    /// The payer, and the account for bytes.
     pub payer: u32,
     pub ledger: Option<Ledger>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Resuming {
     kept: AnswerKeeper,
     held: Option<AccountedBytes>,
     view: View,
-    /// Under a restriction, what it hides from the view.
+    /// The restriction of the view, if there is one.
     shown: Option<Shown>,
     timestamp: Timestamp,
     /// The last commit that was fed.
@@ -77,10 +77,10 @@ pub(crate) struct Resuming {
 }
 
 impl Resuming {
-    /// Makes the answer where the reader goes on.
+    /// Computes the answer at the point where the reader resumes.
     ///
     /// # Errors
-    /// That is not kept any more, or was no commit of this database; the answer cannot be made.
+    /// That graph is no longer kept, or was no commit of this database; the answer cannot be computed.
     pub fn begin(
         engine: &Engine,
         from: Resume,
@@ -102,7 +102,7 @@ impl Resuming {
         resuming.charge()?;
         Ok(resuming)
     }
-    /// Feeds what was committed up to now. True where the reader has been told enough for this time.
+    /// Feeds the commits up to now. True where the reader has got enough for this time.
     ///
     /// # Errors
     /// The log cannot be read; a row fails; a limit is passed.
@@ -168,7 +168,7 @@ impl Resuming {
         }
         Ok(false)
     }
-    /// Puts a commit's changes before the reader. True where it is the last for this time: the reader resumes behind it.
+    /// Queues a commit's changes for the reader. True where it is the last for this time: the reader resumes behind it.
     fn tell(&mut self, at: Point, mut changes: Changes) -> bool {
         self.at = at;
         changes.retain(|(row, _)| self.kept.arguments_of(row) == self.missed.arguments);

@@ -1,7 +1,7 @@
 //! The one type of row that flows between operators, and the coarser equality of DISTINCT.
 //!
-//! Two rows are one only where nothing can tell them apart: `1` and `1.0` are equal to `=` and to DISTINCT, but `1 / 2` and `1.0 / 2` are not.
-//! So what flows is compared exactly; where the language asks for groups, rows are compared by their [`GroupKey`].
+//! Two rows are one only where nothing can tell them apart: `1` and `1.0` are equal to `=` and to DISTINCT, but `1 / 2` and `1.0 / 2` are not. So
+//! rows between operators are compared exactly; where the language wants groups, rows are compared by their [`GroupKey`].
 
 use crate::weight::Weight;
 use model::Value;

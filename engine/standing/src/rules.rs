@@ -1,4 +1,4 @@
-//! A Datalog program that is kept as a standing query.
+//! A Datalog program that is maintained as a standing query.
 //!
 //! The graph is not copied: rules read it from the view, as it was before a commit, and know what the commit moved; only what a program
 //! derives is kept. A program with parameters is one for all arguments (`datalog::share`): they are facts, which come and go with

@@ -1,7 +1,7 @@
 //! The shape of a standing query: a list of steps, each a collection of rows computed from earlier ones.
 //!
-//! This is what `analysis` makes of a plan and what `network` builds operators from. Every property that an expression reads has
-//! become a column by then (an [`Attribute`] of a vertex or edge), so a row's columns are all that a row depends on.
+//! `analysis` makes it of a plan, and `network` builds operators from it. Every property that an expression reads has become a column by then (an
+//! [`Attribute`] of a vertex or edge), so a row depends on its columns alone.
 
 use crate::join::pattern::Join;
 use crate::operator::walk::Walk;
@@ -12,7 +12,7 @@ use plan::{Expr, Var};
 /// Number of a step.
 pub(crate) type StepNo = usize;
 
-/// What can be asked of a vertex or an edge.
+/// An attribute of a vertex or an edge.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Attribute {
     /// One property; null where it is absent.
@@ -76,20 +76,20 @@ pub(crate) struct Call {
     pub call: AggregateCall,
     /// Where its arguments stand.
     pub arguments: Vec<usize>,
-    /// Columns by which what is collected is ordered (column, largest first).
+    /// The sort keys of collected values (column, largest first).
     pub order: Vec<(usize, bool)>,
     /// Nulls are collected too.
     pub with_nulls: bool,
 }
 
 impl Call {
-    /// The columns that it reads: its arguments, then what it is ordered by.
+    /// The columns that it reads: its arguments, then its sort keys.
     pub fn columns(&self) -> Vec<usize> {
         self.arguments.iter().copied().chain(self.order.iter().map(|(column, _)| *column)).collect()
     }
 }
 
-/// What becomes of two rows that agree, and of a row alone.
+/// How two matching rows are combined, and a row without a match.
 #[derive(Debug, Clone)]
 pub(crate) enum Combining {
     /// The left row, then these columns of the right one.
@@ -112,7 +112,7 @@ pub(crate) struct OutputColumn {
     pub title: Name,
     /// Where it stands in the rows of the last step.
     pub column: usize,
-    /// Where the content of the entity in it stands, if it is one.
+    /// The column with the content of its entity, if it is one.
     pub content: Option<usize>,
 }
 

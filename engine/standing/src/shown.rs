@@ -1,11 +1,11 @@
 //! Commits as a restricted reader sees them.
 //!
-//! Idea: a query under a restriction is kept as any other: over a snapshot that hides, and over commits. So each commit is written anew as it
-//! would be on a graph from which all that is hidden was removed. What is shown depends on the labels of a vertex, so a commit that changes them
-//! may make a vertex come or go with its properties and its edges, of which the commit itself says nothing: these are read from a view of the
-//! whole graph, before and after the commit. Invariant: the restricted graph before a commit, with the commit as it is written here, is the
-//! restricted graph after it (tested on random graphs: what a subscriber has been told adds up to what its own query answers).
-//! Cost: a look at the labels of what a commit touches and of the ends of its edges; for a vertex that comes into sight or leaves it, its edges.
+//! Idea: a query under a restriction is maintained like any other: over a snapshot that hides, and over commits. So each commit is rewritten as it
+//! would be on a graph without the hidden data. Visibility depends on the labels of a vertex, so a commit that changes them may make a vertex come or
+//! go with its properties and its edges, which the commit itself does not contain: these are read from a view of the whole graph, before and after
+//! the commit. Invariant: the restricted graph before a commit, with the rewritten commit, is the restricted graph after it (tested on random graphs:
+//! the changes that a subscriber got add up to its query's answer). Cost: reading the labels of vertices that a commit touches and of the ends of its
+//! edges; for a vertex that becomes visible or hidden, its edges.
 
 use crate::StandingError;
 use crate::view::{Timestamp, Touched, View};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use store::{Change, Restriction, Snapshot, StoreError};
 use transact::CommitRecord;
 
-/// What is needed beside the view that a restricted query reads.
+/// State beside the view that a restricted query reads.
 pub(crate) struct Shown {
     restriction: Arc<Restriction>,
     /// The graph with all that is hidden.
@@ -33,24 +33,24 @@ pub(crate) fn view_of(graph: Snapshot, restriction: Option<&Arc<Restriction>>) -
     }
 }
 
-/// What a vertex is at a timestamp: its labels, where it is shown.
+/// A vertex at a timestamp: its labels, where it is visible.
 type Sight = Option<LabelSetId>;
 
 /// One commit, between two timestamps.
 struct Translation<'a> {
     whole: &'a View,
-    /// Knows what is shown of each label set and type.
+    /// Knows the visibility of each label set and type.
     newest: &'a Snapshot,
     timestamp: Timestamp,
     changes: Vec<Change>,
 }
 
 impl Shown {
-    /// What hides.
+    /// The restriction.
     pub fn restriction(&self) -> &Arc<Restriction> {
         &self.restriction
     }
-    /// Commits of which the names must be known are about to come: the snapshot that knows them, as it is shown.
+    /// Commits with new names are about to come: returns the restricted snapshot that knows them.
     pub fn prepare(&mut self, newest: Snapshot) -> Snapshot {
         let shown = newest.restricted(&self.restriction);
         self.whole.prepare(newest);
@@ -60,8 +60,8 @@ impl Shown {
     pub fn rebase(&mut self) {
         self.whole.rebase();
     }
-    /// A commit as it is shown, for the view that has taken up all before it. None where a vertex comes into sight that has left it since the
-    /// base of the view: an id names one vertex there, so the view must begin anew.
+    /// A commit as the reader sees it, for the view that has processed all before it. None where a vertex becomes visible again that was hidden since
+    /// the base of the view: an id names one vertex there, so the view must begin anew.
     pub fn record(
         &mut self,
         timestamp: Timestamp,

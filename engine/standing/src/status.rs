@@ -1,4 +1,4 @@
-//! What lists say of a standing query, and on whose account its bytes are.
+//! The status of a standing query in lists, and the account of its bytes.
 
 use crate::StandingError;
 use dataflow::AccountedBytes;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub enum State {
     /// Its first answer is being made, or waits to be.
     Installing,
-    /// Its answer is kept true.
+    /// Its answer is maintained.
     Running,
     /// It ended with an error.
     Failed,
@@ -30,7 +30,7 @@ impl State {
     }
 }
 
-/// What is known of a standing query.
+/// The status of a standing query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     /// Its name.
@@ -41,17 +41,17 @@ pub struct Standing {
     pub state: State,
     /// Rows of its answer, equal ones counted once.
     pub rows: usize,
-    /// Who reads it now.
+    /// Number of readers.
     pub subscribers: usize,
     /// Names of its parameters.
     pub parameters: Vec<Name>,
     /// The commit up to which its answer is known.
     pub commit_version: u64,
-    /// Who pays for it, as [`crate::Keeper::create`] was told.
+    /// Its payer, as given to [`crate::Keeper::create`].
     pub payer: u32,
     /// Time spent on it, nanoseconds.
     pub used_ns: u64,
-    /// Bytes of what it keeps, about.
+    /// Estimated bytes of its state.
     pub bytes: usize,
     /// Why it ended, if it did.
     pub failure: Option<StandingError>,
@@ -76,5 +76,5 @@ impl Standing {
     }
 }
 
-/// Makes an account of the bytes that somebody's query keeps.
+/// Makes an account for the bytes of a payer's query.
 pub type Ledger = Arc<dyn Fn(u32) -> AccountedBytes + Send + Sync>;

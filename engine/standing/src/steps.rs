@@ -28,13 +28,13 @@ enum Operator {
     Combine(StepNo, StepNo, Combine),
 }
 
-/// A list of steps and what each keeps.
+/// A list of steps and their states.
 pub(crate) struct Steps {
     operators: Vec<Operator>,
     /// Where a join's input comes from.
     inputs: Vec<StepNo>,
     output: StepNo,
-    /// Bytes of the rows that came and went, since that was asked.
+    /// Bytes of the rows that came and went, since they were last taken.
     moved: usize,
 }
 
@@ -115,8 +115,8 @@ impl Steps {
         }
         Ok(Steps { operators, inputs, output, moved: 0 })
     }
-    /// What the last step's rows change by, when the rows of its first change so. It may be called again for the same timestamp, with more
-    /// rows and without the commit.
+    /// The changes of the last step's rows, given those of the first step. It may be called again for the same timestamp, with more rows and without
+    /// the commit.
     pub fn advance(
         &mut self,
         turn: &EventContext<'_>,
@@ -149,7 +149,7 @@ impl Steps {
         }
         Ok(all.swap_remove(self.output))
     }
-    /// Bytes of the rows that came and went since this was asked last.
+    /// Bytes of the rows that came and went since the last call.
     pub fn take_moved(&mut self) -> usize {
         std::mem::take(&mut self.moved)
     }
@@ -165,7 +165,7 @@ fn mapped(input: &Changes, items: &[Evaluator]) -> Result<Changes, StandingError
     Ok(input.iter().enumerate().map(|(at, (_, diff))| (row(at), *diff)).collect())
 }
 
-/// The elements of lists as rows, which are counted as they are made: a few rows may become very many.
+/// The elements of lists as rows, which are charged as they are made: a few rows may become very many.
 fn unwound(view: &View, input: &Changes, list: &Evaluator) -> Result<Changes, StandingError> {
     let mut found = Changes::new();
     for block in input.chunks(BLOCK_ROWS) {

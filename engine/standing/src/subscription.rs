@@ -1,4 +1,4 @@
-//! Who is told: one bounded queue a subscriber. A commit never waits for it.
+//! Subscribers: one bounded queue each. A commit never waits for it.
 
 use crate::event_context::Changes;
 use crate::limits::SUBSCRIBER_ROWS_MAX;
@@ -16,10 +16,10 @@ use std::time::Duration;
 use transact::Point;
 use world::clock::{monotonic_ns, span_ns};
 
-/// What a subscriber is told.
+/// An event of a subscription.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The whole answer as of a commit: rows, and how often each occurs. What comes after builds upon it.
+    /// The whole answer as of a commit: rows with multiplicities. Later events build upon it.
     Snapshot {
         /// The commit's version.
         commit_version: u64,
@@ -28,7 +28,7 @@ pub enum Event {
         /// Rows with their counts, in no order.
         rows: Arc<Vec<(Row, isize)>>,
     },
-    /// What a commit changed in the answer: rows that came (positive) and went (negative).
+    /// The changes of a commit to the answer: rows that came (positive) and went (negative).
     Changes {
         /// The commit's version.
         commit_version: u64,
@@ -47,11 +47,11 @@ pub enum Event {
 }
 
 impl Event {
-    /// Version of the commit that it tells of. An event tells all of its commit, so whoever has taken it up can resume from here.
+    /// Version of its commit. An event has all changes of its commit, so a reader that has processed it can resume from here.
     pub fn commit_version(&self) -> u64 {
         self.at().commit_version
     }
-    /// The commit that it tells of, and its time.
+    /// Its commit, with the time.
     pub fn at(&self) -> Point {
         match self {
             Event::Snapshot { commit_version, time_micros, .. }
@@ -70,21 +70,21 @@ pub enum SubscriptionEnd {
     Dropped,
     /// The query failed, for this reason.
     Failed(String),
-    /// The subscriber fell more than [`SUBSCRIBER_ROWS_MAX`] rows behind. It was told all up to there, and may resume from its last mark.
+    /// The subscriber fell more than [`SUBSCRIBER_ROWS_MAX`] rows behind. It got everything up to there, and may resume from its last mark.
     Lagged,
     /// The database was closed.
     Closed,
 }
 
-/// A column of the answer, for whoever shows its rows.
+/// A column of the answer, for clients that show its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its title.
     pub title: Name,
     /// Where it stands in a [`Row`].
     pub at: usize,
-    /// Where the content of the node or relationship in it stands, if it may hold one: a list of its labels (or its type) and the map of
-    /// its properties, as of the row's commit.
+    /// The column with the content of its node or relationship, if it may hold one: a list of its labels (or its type) and the map of its properties,
+    /// as of the row's commit.
     pub content: Option<usize>,
 }
 
@@ -97,14 +97,14 @@ struct State {
     end: Option<SubscriptionEnd>,
     /// A stream has said so.
     end_told: bool,
-    /// Who polled a stream and found nothing.
+    /// The task that polled the stream and found nothing.
     waker: Option<Waker>,
-    /// That one is counted among those who wait.
+    /// That task is counted among those who wait.
     polls: bool,
 }
 
 impl State {
-    /// Has it been told less than what happened up to there?
+    /// Is it behind this point?
     fn is_behind(&self, reached: Point) -> bool {
         self.told.is_none_or(|told| told.commit_version < reached.commit_version)
     }
@@ -117,7 +117,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Appends; cuts off a subscriber who is too far behind, behind what waits for it already.
+    /// Appends an event; cuts off a subscriber who is too far behind, after the events in its queue.
     fn push(&self, event: Event, rows: usize) {
         let mut state = self.state.lock();
         if state.end.is_some() {
@@ -140,7 +140,7 @@ impl Queue {
         let (Point { commit_version, time_micros }, count) = (at, rows.len());
         self.push(Event::Changes { commit_version, time_micros, rows }, count);
     }
-    /// What a reader has missed, who does not listen yet. The rows that wait for it then.
+    /// Queues changes that a resuming reader has missed; returns the rows in the queue then.
     pub fn missed(&self, at: Point, rows: Changes) -> usize {
         let (Point { commit_version, time_micros }, rows) = (at, Arc::new(rows));
         let mut state = self.state.lock();
@@ -148,15 +148,15 @@ impl Queue {
         state.events.push_back(Event::Changes { commit_version, time_micros, rows });
         state.rows
     }
-    /// A mark of its own behind what waits.
+    /// Queues a mark of its own.
     pub fn progress(&self, Point { commit_version, time_micros }: Point) {
         self.push(Event::Progress { commit_version, time_micros }, 0);
     }
-    /// The commit from which on this subscriber will be told everything.
+    /// The commit from which on this subscriber gets everything.
     pub fn begin(&self, at: Point) {
         self.state.lock().told = Some(at);
     }
-    /// There is progress to be told. Who looked before it was made, and is about to wait, holds the lock until it waits.
+    /// There is progress to report. A reader that looked before it was made, and is about to wait, holds the lock until it waits.
     pub fn wake(&self) {
         self.rouse(self.state.lock());
     }
@@ -165,7 +165,7 @@ impl Queue {
         state.end.get_or_insert(end);
         self.rouse(state);
     }
-    /// Wakes whoever waits, on a thread or as a task.
+    /// Wakes the waiting thread or task.
     fn rouse(&self, mut state: MutexGuard<'_, State>) {
         let waker = state.waker.take();
         drop(state);
@@ -190,7 +190,7 @@ impl Pulse {
     pub fn at(at: Point) -> Pulse {
         Pulse { at: Mutex::new(at), waiting: AtomicUsize::new(0), left: AtomicBool::new(false) }
     }
-    /// Commits up to here are in the queues, or changed nothing. True where somebody waits to hear of it.
+    /// Commits up to here are in the queues, or changed nothing. True where a reader waits for it.
     pub fn advance(&self, to: Point) -> bool {
         let mut at = self.at.lock();
         if at.commit_version < to.commit_version {
@@ -203,7 +203,7 @@ impl Pulse {
     fn reached(&self) -> Point {
         *self.at.lock()
     }
-    /// Did a reader go since this was asked last?
+    /// Has a reader gone since the last call?
     pub fn take_left(&self) -> bool {
         self.left.load(Ordering::Relaxed) && self.left.swap(false, Ordering::Relaxed)
     }
@@ -226,11 +226,11 @@ pub struct Subscription {
 /// How a subscription begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Begin {
-    /// What it goes on after; from now on where absent.
+    /// The point after which it resumes; from now on where absent.
     pub from: Option<Resume>,
-    /// The whole answer comes first; whatever was given to go on after.
+    /// The whole answer comes first; overrides `from`.
     pub snapshot: bool,
-    /// Whoever goes on without the answer is handed it beside; see [`Subscription::take_base`].
+    /// A reader that resumes without the answer gets it separately; see [`Subscription::take_base`].
     pub with_base: bool,
 }
 
@@ -252,11 +252,11 @@ impl Subscription {
     ) -> Subscription {
         Subscription { queue, columns, pulse, answer, base: None }
     }
-    /// The answer where a subscription without a snapshot began, if it was wanted: rows, and how often each occurred. What is told builds upon it.
+    /// The answer where a subscription without a snapshot began, if it was requested: rows with multiplicities. Later events build upon it.
     pub fn take_base(&mut self) -> Option<Vec<(Row, isize)>> {
         self.base.take()
     }
-    /// Where whoever has taken up all that was handed out until now can resume; none before a snapshot.
+    /// Where a reader of all events returned so far can resume; none before a snapshot.
     pub fn mark(&self) -> Option<Mark> {
         self.queue.state.lock().told.map(|at| Mark::new(at, self.answer))
     }
@@ -304,7 +304,7 @@ impl Subscription {
             None
         })
     }
-    /// What is due, if anything is.
+    /// The next event, if one is due.
     fn take(&self, state: &mut State) -> Option<Result<Event, SubscriptionEnd>> {
         // Read before the queue is found empty: what is told up to there is in it.
         let reached = self.pulse.reached();

@@ -1,4 +1,4 @@
-//! Hash tables, all with one quick hasher.
+//! Hash tables, all with one fast hasher.
 
 use foldhash::fast::FixedState;
 

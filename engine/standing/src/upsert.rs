@@ -1,11 +1,11 @@
-//! Differences told as the newest row of each key: the envelope of those who keep a table of their own.
+//! Deltas as the newest row of each key: the envelope for readers that keep a table of their own.
 
 use crate::StandingError;
 use crate::row::Row;
 use crate::subscription::Column;
 use crate::table::{HashMap, HashSet};
 
-/// What became of a key.
+/// The change of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Upsert {
     /// This is its row now.
@@ -16,15 +16,15 @@ pub enum Upsert {
     KeyViolation(Row),
 }
 
-/// Turns the events of one subscription into upserts. It keeps the rows it was told of, shared with the query's own answer. Of a subscription without
-/// snapshot it is to be told the rows that were there before, see [`crate::Subscription::take_base`]: or it misses that a key has two of them.
+/// Turns the events of one subscription into upserts. It keeps the rows it has seen, shared with the query's own answer. For a subscription without
+/// snapshot it needs the rows that were there before, see [`crate::Subscription::take_base`]; else it misses that a key has two of them.
 pub struct Upserts {
     key: Vec<usize>,
     live: HashMap<Row, HashMap<Row, isize>>,
 }
 
 impl Upserts {
-    /// By the columns of these names.
+    /// Keyed by the columns of these names.
     ///
     /// # Errors
     /// There is no such column, or none is named.

@@ -1,8 +1,8 @@
 //! The graph as of any timestamp of the present turn, without a copy of it.
 //!
-//! Idea: a snapshot of the store is the *base*; what was committed since is a small *delta* that knows the timestamp of each change. A
-//! read at timestamp `t` is the base, corrected by what the delta says up to `t`. When no query has anything left to read in the past,
-//! the newest snapshot becomes the base and the delta is empty again: so nothing is held but what the store holds anyway.
+//! Idea: a snapshot of the store is the *base*; commits since are a small *delta* that knows the timestamp of each change. A read at timestamp `t` is
+//! the base, corrected by the delta up to `t`. When no query has anything left to read in the past, the newest snapshot becomes the base and the
+//! delta is empty again: so nothing is held beyond the store's own memory.
 //!
 //! Timestamps number the commits (and other events) in the order in which the queries see them; see `runner`.
 
@@ -29,7 +29,7 @@ pub(crate) use at::At;
 /// Number of an event, in the order in which queries see them.
 pub(crate) type Timestamp = u64;
 
-/// What one thing was, from which timestamp on; the last entry of a timestamp counts.
+/// The versions of one thing, each with the timestamp from which it holds; the last entry of a timestamp counts.
 type Timeline<T> = SmallVec<[(Timestamp, T); 1]>;
 
 /// Where a vertex's first properties are read: in the record of its commit, which is kept as long as the delta.
@@ -51,7 +51,7 @@ impl Birth {
 #[derive(Default)]
 struct Delta {
     vertices: HashMap<VertexId, Timeline<Option<LabelSetId>>>,
-    /// What vertices were born with; what was set since is in `properties`. An id names one vertex for ever.
+    /// Initial properties of vertices; later values are in `properties`. An id names one vertex for ever.
     births: HashMap<VertexId, Birth>,
     properties: HashMap<(VertexId, KeyId), Timeline<Value>>,
     edges: HashMap<EdgeId, Timeline<Option<EdgeRef>>>,
@@ -62,7 +62,7 @@ struct Delta {
     lost: HashSet<VertexId>,
 }
 
-/// What one commit touched; each thing once.
+/// The entities that one commit changed; each once.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     /// Born, gone, or with other labels.
@@ -86,11 +86,11 @@ pub(crate) struct View {
     newest: Snapshot,
     delta: Delta,
     changed: ChangedValues,
-    /// Made when first asked for.
+    /// Made on first use.
     adjacency: Mutex<HashMap<(Vec<EdgeTypeId>, Direction), AdjacencyView>>,
-    /// What reading it may cost, while a query is installed.
+    /// Bounds on reading it, while a query is installed.
     pub bounds: Option<Arc<Installing>>,
-    /// Rows that the present turn of a query has made, on the account of whoever works on the thread.
+    /// Rows that the present turn of a query has made, on the account of the thread's work.
     built: Mutex<LoopBytes>,
 }
 
@@ -130,11 +130,11 @@ impl View {
         let (newest, adjacency) = (base.clone(), Mutex::default());
         View { newest, base, delta, changed, adjacency, bounds: None, built: Mutex::default() }
     }
-    /// So many rows were worked on: may that go on? Others that share the thread have their turns meanwhile.
+    /// Counts `rows` rows of work and checks whether it may go on. Others that share the thread have their turns meanwhile.
     pub fn work(&self, rows: usize) -> Result<(), StandingError> {
         Ok(watch::spend(rows as u64 * UNITS_PER_ROW)?)
     }
-    /// So many rows more were made of what is read: may that go on?
+    /// Charges `rows` rows that were made, and checks whether that may go on.
     pub fn count(&self, rows: usize) -> Result<(), StandingError> {
         self.work(1 + rows)?;
         match &self.bounds {
@@ -142,7 +142,7 @@ impl View {
             None => Ok(self.built.lock().grow((rows * ANSWER_ROW_BYTES) as u64)?),
         }
     }
-    /// What [`View::count`] counts is held until the end of a turn: rows stand between the steps of a query until then.
+    /// Charges of [`View::count`] are held until the end of a turn: until then rows stand between the steps of a query.
     pub fn building(&self) -> Building<'_> {
         Building(self)
     }

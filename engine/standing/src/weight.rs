@@ -1,8 +1,8 @@
-//! What the steps of a query keep, in bytes, as the allocator gave it.
+//! Bytes of the state of a query's steps, as allocated.
 //!
-//! Rows and texts are shared by the steps that keep them, so each holder counts its part of them: all together count the whole, once.
-//! Cost: a walk over everything that is kept. So it is not done at every commit: [`Weighed`] says when as much has changed as a part of what
-//! there was, as a table grows, and in between adds what the changed rows weigh.
+//! Rows and texts are shared by the steps that keep them, so each holder counts its part of them: all together count the whole, once. Cost: a walk
+//! over all state. So it is not done at every commit: [`Weighed`] says when enough has changed, as a part of the state, as a table grows, and in
+//! between adds the weight of the changed rows.
 
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::mem::size_of;
 use std::sync::Arc;
 
-/// Counts and length in front of what is shared.
+/// Reference counts and length in front of shared content.
 const SHARED_BYTES: usize = 2 * size_of::<usize>();
 
 /// Something that keeps bytes besides its own size.
@@ -115,13 +115,13 @@ pub(crate) struct Weighed {
     since: usize,
 }
 
-/// Part of what there was that must have changed before all is weighed again: a quarter.
+/// Part of the state that must have changed before all is weighed again: a quarter.
 const CHANGED_PART: usize = 4;
-/// But so many bytes at least.
+/// But at least this many bytes.
 const CHANGED_BYTES_MIN: usize = 1 << 16;
 
 impl Weighed {
-    /// Rows of so many bytes came or went.
+    /// Rows of `bytes` bytes came or went.
     pub fn changed(&mut self, bytes: usize) {
         self.since += bytes;
     }
@@ -129,11 +129,11 @@ impl Weighed {
     pub fn is_due(&self) -> bool {
         self.since > (self.bytes / CHANGED_PART).max(CHANGED_BYTES_MIN)
     }
-    /// Everything was weighed, while nobody else held the rows.
+    /// Everything was weighed, while the rows had no other holders.
     pub fn weighed(&mut self, bytes: usize) {
         *self = Weighed { bytes, since: 0 };
     }
-    /// What was weighed, and what came since.
+    /// The weighed bytes, and those since.
     pub fn bytes(&self) -> usize {
         self.bytes + self.since
     }
@@ -145,7 +145,7 @@ mod tests {
     use std::collections::VecDeque;
     use world::chance::Chance;
 
-    /// What dropping a structure gives back, in bytes, and what it said that it was.
+    /// Bytes that dropping a structure frees, compared with its own weight.
     fn check<T: Weight>(what: &str, made: T, slack: usize) {
         let (said, before) = (made.bytes_behind(), heap::held_by_thread());
         drop(made);
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Each of those who share a row counts its part: together they count it once.
+    /// Each holder of a shared row counts its part: together they count it once.
     #[test]
     fn what_is_shared_is_counted_once() {
         let mut chance = Chance::seeded(5);

@@ -1,11 +1,11 @@
 //! From a traversal to its objects, over the store.
 //!
-//! What the algebra can say is planned and runs as a query of Cypher does; any other traversal runs as a program on the executors, over a
-//! snapshot or a transaction. Its objects name vertices and edges by number; the answer tells an interface what stands behind a number when it
-//! writes one out.
+//! A traversal that the algebra can express is planned and runs as a query of Cypher does; any other runs as a program on the executors, over a
+//! snapshot or a transaction. Its objects name vertices and edges by number; the answer resolves a number when an interface writes the element out.
 //!
-//! Reading order: [`stored_value`] (objects as values of the graph), [`own_ids`], [`planned`] and [`texts`] (what was asked before), [`graph_adapter`] and
-//! [`running`] (the machine over the store), `elements` (names of vertices and edges), `lowered` (rows as objects), `shown` and [`ending`] (what an interface is given), [`report`].
+//! Reading order: [`stored_value`] (objects as values of the graph), [`own_ids`], [`planned`] and [`texts`] (caches of plans), [`graph_adapter`] and
+//! [`running`] (the machine over the store), `elements` (names of vertices and edges), `lowered` (rows as objects), `shown` and [`ending`] (the
+//! answer for an interface), [`report`].
 
 mod elements;
 pub mod ending;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 use store::Snapshot;
 use transact::Transaction;
 
-/// What a traversal gives, in parts.
+/// The answer of a traversal, in batches.
 pub struct Answer {
     source: Source,
     view: Snapshot,
@@ -56,7 +56,7 @@ impl Answer {
     pub fn ended(objects: Objects, view: Snapshot) -> Answer {
         Answer { source: Source::Ended(Some(objects)), view }
     }
-    /// Of a query of the algebra that runs. What it shows in a transaction that may write is recorded there.
+    /// The answer of a plan that runs. In a transaction that may write, elements that it shows are recorded as read.
     pub fn lowered(
         stream: ResultStream,
         result: Arc<ResultKind>,
@@ -81,14 +81,14 @@ impl Answer {
     pub fn view(&self) -> &Snapshot {
         &self.view
     }
-    /// What each node of its plan did, where it has one.
+    /// Counters of each node of its plan, if it has one.
     pub fn profile(&self) -> Option<Vec<NodeProfile>> {
         match &self.source {
             Source::Lowered { stream, .. } => Some(stream.profile()),
             _ => None,
         }
     }
-    /// Waits for more objects, each with how often it is there; none at the end.
+    /// Waits for more objects, each with its multiplicity; none at the end.
     ///
     /// # Errors
     /// The traversal fails, or was ended.

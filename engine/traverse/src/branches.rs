@@ -29,7 +29,7 @@ impl Rounds {
 }
 
 impl Machine {
-    /// Gives a batch to each branch and takes what they have for it.
+    /// Gives a batch to each branch and takes its results.
     pub(crate) fn union(&self, bodies: &[Body], stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
         let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
         let branches = branches_of(&mut stage.state, bodies.iter());
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// What the branches gathered.
+    /// The results that the branches gathered.
     pub(crate) fn flush_branches(
         &self,
         always: bool,
@@ -165,7 +165,7 @@ impl Machine {
         }
     }
 
-    /// A turn of a `repeat`: what arrived, or a batch of the round under way.
+    /// A turn of a `repeat`: new arrivals, or a batch of the current round.
     pub(crate) fn round(&self, repeat: &Repeat, stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
         if !matches!(stage.state, State::Rounds(_)) {
             let rounds =
@@ -239,7 +239,7 @@ impl Machine {
         self.before(repeat, traverser, now, out)
     }
 
-    /// What is asked before the body.
+    /// The conditions that are tested before the body.
     fn before(
         &self,
         repeat: &Repeat,

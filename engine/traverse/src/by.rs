@@ -1,4 +1,4 @@
-//! Modulators, and what labels stand for.
+//! Modulators, and the objects of labels.
 
 use crate::compare::{holds, same};
 use crate::error::{Outcome, TraverseError};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 type Labelled = (Object, BTreeSet<Name>);
 
 impl Machine {
-    /// What a modulator makes of a traverser's object: none where it yields nothing.
+    /// The result of a modulator on a traverser's object: none where it yields nothing.
     pub(crate) fn by(&self, by: &By, traverser: &Traverser) -> Outcome<Option<Object>> {
         match by {
             By::Identity => Ok(Some(traverser.object.clone())),
@@ -58,7 +58,7 @@ impl Machine {
         }
     }
 
-    /// What a label stands for: an entry of the object itself, a side effect, or an object of the way.
+    /// The object of a label: an entry of the object itself, a side effect, or an object of the path.
     pub(crate) fn scoped(&self, label: &str, traverser: &Traverser, pop: Token) -> Outcome<Option<Object>> {
         if let Object::Map(pairs) = &traverser.object
             && let Some((_, value)) = pairs.iter().find(|(key, _)| key.as_str() == Some(label))
@@ -86,7 +86,7 @@ impl Machine {
         })
     }
 
-    /// Is the object what a label stands for?
+    /// Does the label stand for the object?
     pub(crate) fn is_at(&self, label: &str, traverser: &Traverser) -> Outcome<bool> {
         let stands = self.scoped(label, traverser, Token::Last)?;
         Ok(stands.is_some_and(|object| same(&object, &traverser.object)))
@@ -175,7 +175,7 @@ pub(crate) fn column(token: Token, object: &Object) -> Outcome<Object> {
     })
 }
 
-/// A predicate whose labels are replaced by what they stand for.
+/// A predicate whose labels are replaced by their objects.
 fn filled(predicate: &Predicate, values: &[(Name, Object)]) -> Predicate {
     let value = |label: &Object| {
         let name = label.as_str().unwrap_or("");

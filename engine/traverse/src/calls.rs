@@ -104,7 +104,7 @@ impl Machine {
         }
         Ok(())
     }
-    /// Gives one hit; says how many this turn has given.
+    /// Emits one hit; returns how many this turn has emitted.
     fn give(&self, hit: Object, traverser: &Traverser, out: &mut Vec<Traverser>) -> Outcome<usize> {
         if out.len() >= COLLECTION_MAX {
             let message = format!("tinker.search finds more than {COLLECTION_MAX} properties");
@@ -201,7 +201,7 @@ fn contains(value: &Object, wanted: &str) -> bool {
     value.as_str().is_some_and(|text| text.contains(wanted))
 }
 
-/// The services that are asked about.
+/// The services that match.
 fn listed(parameters: &Parameters) -> Vec<Object> {
     let only = parameter(parameters, "service").and_then(Object::as_str);
     let verbose = parameter(parameters, "verbose") == Some(&Object::Bool(true));

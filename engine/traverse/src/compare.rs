@@ -12,7 +12,7 @@ use gremlin::{Compare, Object, Predicate, TextTest, Token};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// True, false, or an error that cannot be told.
+/// True, false, or an error without a value.
 pub type Truth = Option<bool>;
 
 /// Are they equal?
@@ -25,14 +25,14 @@ pub fn same(a: &Object, b: &Object) -> bool {
     alike(a, b, true)
 }
 
-/// What was found of pairs of collections that stand in several places: each pair is compared once, so that values that double at each step are
+/// Results for pairs of collections that are shared by several places: each pair is compared once, so that values that double at each step are
 /// compared as quickly as they were made.
 type Verdicts<T> = HashMap<(SharedPart, SharedPart), T>;
 
 /// Pairs that one comparison remembers.
 const VERDICTS_MAX: usize = 1 << 16;
 
-/// The verdict on a pair, by `compare` where it is not known.
+/// The result for a pair, computed by `compare` once.
 fn once<K, T: Copy>(
     (a, b): (&Object, &Object),
     known: &mut K,
@@ -94,8 +94,7 @@ fn alike_parts(a: &Object, b: &Object, nan: bool, known: &mut Verdicts<bool>) ->
 /// Collections of so few elements are compared element by element.
 const FEW: usize = 8;
 
-/// Are there as many in both, and is each of `a` one of `b`, in whatever order? Elements that are alike have keys that hash alike, so each is
-/// looked for among few.
+/// Do both have the same elements, in any order? Equal elements have keys with equal hashes, so each is compared with few.
 fn are_among<T>(a: &[T], b: &[T], key: fn(&T) -> &Object, mut is_alike: impl FnMut(&T, &T) -> bool) -> bool {
     if a.len() != b.len() || must_end() {
         return false;
@@ -123,7 +122,7 @@ fn hash_of(object: &Object) -> u64 {
     hash_within(object, &mut Hashes::default())
 }
 
-/// Hashes of collections that stand in several places of one value: each is gone through once.
+/// Hashes of collections that are shared by several places of one value: each is visited once.
 type Hashes = HashMap<SharedPart, u64>;
 
 fn hash_within(object: &Object, known: &mut Hashes) -> u64 {
@@ -146,7 +145,7 @@ fn hash_part<H: Hasher>(object: &Object, state: &mut H, known: &mut Hashes) {
     }
 }
 
-/// Is the traversal over, so that nobody asks any more what is compared? Asked once for each collection.
+/// Has the traversal ended, so that the result is not needed? Called once for each collection.
 fn must_end() -> bool {
     execute::watch::is_over()
 }
@@ -233,7 +232,7 @@ fn hash_sequence<H: Hasher>(elements: &[Object], state: &mut H, known: &mut Hash
     }
 }
 
-/// Elements are looked at in pieces of so many.
+/// Elements are processed in pieces of this size.
 const PIECE: usize = 1_024;
 
 fn hash_any_order<H: Hasher>(hashes: impl Iterator<Item = u64>, state: &mut H) {
@@ -277,7 +276,7 @@ struct Orders<'i> {
     defined: Verdicts<Option<Ordering>>,
 }
 
-/// Which order is asked for.
+/// The order.
 #[derive(Clone, Copy)]
 enum By {
     /// That of all objects.
@@ -333,7 +332,7 @@ impl Orders<'_> {
             _ => None,
         }
     }
-    /// Two elements by their ids; equal where those are not asked for.
+    /// Two elements by their ids; equal where ids are not compared.
     fn elements(&mut self, a: &Object, b: &Object) -> Ordering {
         match self.ids.and_then(|ids| Some((ids.id(a)?, ids.id(b)?))) {
             Some((a, b)) => self.order(&a, &b),
@@ -401,7 +400,7 @@ impl Orders<'_> {
     }
 }
 
-/// Words are in order by their class, and within it as they are declared there.
+/// Words are ordered by their class, and within it as declared there.
 fn token_order(a: Token, b: Token) -> Ordering {
     let place = |token: Token| match token {
         Token::TLabel | Token::Out => 0,
@@ -414,7 +413,7 @@ fn token_order(a: Token, b: Token) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Place of a type in the order of types.
+/// Rank of a type in the order of types.
 fn rank(object: &Object) -> u8 {
     match object {
         Object::Null => 0,
@@ -451,7 +450,7 @@ fn either(a: Truth, b: impl FnOnce() -> Truth) -> Truth {
     }
 }
 
-/// What a predicate says of an object.
+/// Whether a predicate holds for an object.
 pub fn holds(predicate: &Predicate, object: &Object) -> Truth {
     match predicate {
         Predicate::Compare(how, value) => compare(*how, object, value),

@@ -1,4 +1,5 @@
-//! A [`Traversal`] to a [`Program`]: modulators find their steps, arguments their meaning. What cannot be run is refused here, by the
+//! A [`Traversal`] to a [`Program`]: attaches modulators to their steps, and interprets arguments. Steps that cannot be run are refused here, by
+//! name.
 //! name of the step.
 
 mod branch;
@@ -43,7 +44,7 @@ pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {
     Ok(Compiled { program: Arc::new(program), origins, setting, keeps_path, labels_max, writes })
 }
 
-/// What a traversal begins with is given a traverser that stands on nothing; `inject` does not hand it on.
+/// A traversal's first step gets a traverser without an object; `inject` does not pass it on.
 fn mark_start(program: &mut Program) {
     match program.steps.first_mut() {
         Some(Step::Inject { first, .. }) => *first = true,
@@ -68,14 +69,14 @@ fn keeps_path(traversal: &Traversal) -> bool {
 #[derive(Default)]
 struct Compiler {
     keeps_path: bool,
-    /// Is what a label stood for before read, too?
+    /// Is an earlier object of a label read, too?
     reads_older: bool,
     /// The lists of instructions around the one that is compiled.
     around: RefCell<Vec<Around>>,
-    /// Labels that a traverser may have here.
+    /// Labels that a traverser may have at this step.
     carried: RefCell<Carried>,
     labels_max: Cell<usize>,
-    /// May labels be forgotten here: on the way itself, not in a traversal that only asks?
+    /// May labels be dropped here: on the main path, not in a nested traversal that only tests?
     forgets: Cell<bool>,
     writes: Cell<bool>,
     /// `ProductiveByStrategy`: every `by` yields something, but for these keys.
@@ -84,7 +85,7 @@ struct Compiler {
     without_infix: bool,
 }
 
-/// The instructions of one program and how far they are read.
+/// The instructions of one program and the reading position.
 struct Reader<'a> {
     instructions: &'a [Instruction],
     at: usize,
@@ -116,7 +117,7 @@ impl Compiler {
         self.forgets.set(forgets);
         Ok(Arc::new(program?))
     }
-    /// What is repeated: the way goes through it.
+    /// The body of a loop, which is part of the main path.
     fn round(&self, traversal: &Traversal) -> Outcome<Body> {
         Ok(Arc::new(self.program(&traversal.steps)?))
     }

@@ -1,19 +1,19 @@
-//! What a traversal is compiled to: its program, and how it is set. [`mod@crate::compile`] makes it, [`crate::machine`] runs it.
+//! A compiled traversal: its program and settings. [`mod@crate::compile`] makes it, [`crate::machine`] runs it.
 
 use crate::step::{Body, Name};
 use gremlin::{Object, Token};
 use std::ops::Range;
 
-/// What is compiled: a program, how it is set, and whether its traversers keep their paths.
+/// A compiled traversal: a program, its settings, and whether its traversers keep their paths.
 #[derive(Debug)]
 pub struct Compiled {
     /// The steps.
     pub program: Body,
     /// The instructions that each step was made of.
     pub origins: Vec<Range<usize>>,
-    /// What the source says.
+    /// Settings of the source.
     pub setting: Setting,
-    /// Does any step ask for the whole way? Otherwise traversers keep what has a label that is read later.
+    /// Does any step read the whole path? Otherwise traversers keep only objects with labels that are read later.
     pub keeps_path: bool,
     /// Most labels that a traverser has at a time.
     pub labels_max: usize,
@@ -31,7 +31,7 @@ impl Compiled {
 /// How a traversal is set.
 #[derive(Debug, Default)]
 pub struct Setting {
-    /// What every traverser carries at first, and how two sacks become one.
+    /// The initial sack of every traverser, and how two sacks are merged.
     pub sack: Option<(Object, Option<Token>)>,
     /// Side effects with their first value and how values are put to them.
     pub sides: Vec<(Name, Object, Option<Token>)>,
@@ -41,7 +41,7 @@ pub struct Setting {
     pub partition: Option<Partition>,
     /// `SeedStrategy`.
     pub seed: Option<i64>,
-    /// `ProductiveByStrategy`, with the keys it does not hold for.
+    /// `ProductiveByStrategy`, with the keys it is not applied to.
     pub productive_by: Option<Vec<Name>>,
     /// `withBulk(false)`.
     pub no_bulk: bool,
@@ -64,15 +64,15 @@ pub struct Subgraph {
     pub checks_ends: bool,
 }
 
-/// A part of the graph, told by a property.
+/// A part of the graph, selected by a property.
 #[derive(Clone, Debug)]
 pub struct Partition {
     /// The key.
     pub key: Name,
-    /// What is written to it.
+    /// The value that is written.
     pub write: Option<Object>,
-    /// What is read.
+    /// The values that are read.
     pub read: Vec<Object>,
-    /// Does it hold for properties of vertices too?
+    /// Does it apply to properties of vertices too?
     pub properties: bool,
 }

@@ -1,4 +1,4 @@
-//! Steps on text, dates, numbers and collections: objects in, object out, the graph unasked.
+//! Steps on text, dates, numbers and collections: objects in, object out, without the graph.
 
 mod collections;
 mod dates;
@@ -117,7 +117,7 @@ fn split(text: &str, separator: Option<&Object>) -> Object {
     Object::list(parts)
 }
 
-/// From one place to another, both counted from the end where they are negative.
+/// From one position to another, both counted from the end where they are negative.
 fn substring(text: &str, arguments: &[Object]) -> Object {
     let letters: Vec<char> = text.chars().collect();
     let length = letters.len() as i64;

@@ -1,4 +1,4 @@
-//! From a step to what does it: one match for traversers that arrive, one for what was gathered.
+//! From a step to its implementation: one match for arriving traversers, one for gathered ones.
 
 use crate::compare::{Keyed, holds};
 use crate::error::{Outcome, TraverseError};
@@ -120,7 +120,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What a step gives when nothing more can arrive.
+    /// The output of a step when no more input can arrive.
     pub(crate) fn flush(&self, step: &Step, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         if let Step::Union(_) | Step::Choose { .. } = step {
             return self.flush_branches(matches!(step, Step::Union(_)), stage, out);

@@ -1,4 +1,4 @@
-//! Steps with side effects: what they put aside, and `cap` and `select` fetch.
+//! Steps with side effects: they fill the side effects that `cap` and `select` read.
 
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
@@ -139,7 +139,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What a side effect is now; none where there is none of the name.
+    /// The present value of a side effect; none where there is none of the name.
     pub(crate) fn side(&self, name: &str) -> Outcome<Option<Object>> {
         let (groups, value) = match self.sides.borrow().named.get(name) {
             None => return Ok(None),
@@ -168,7 +168,7 @@ impl Machine {
         Ok(self.fresh(object))
     }
 
-    /// The objects of a way, each seen through the modulator whose turn it is.
+    /// The objects of a path, each through the next modulator.
     pub(crate) fn tree_way(&self, by: &[By], traverser: &Traverser) -> Outcome<Vec<Object>> {
         let mut way = Vec::new();
         for (at, node) in traverser.way().into_iter().enumerate() {

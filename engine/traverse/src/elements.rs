@@ -1,4 +1,4 @@
-//! What is asked of vertices, edges and properties: ids, labels, values, and the filters over them.
+//! Reads of vertices, edges and properties: ids, labels, values, and the filters over them.
 
 use crate::compare::holds;
 use crate::error::{Outcome, TraverseError};
@@ -194,7 +194,7 @@ fn vertex_properties(vertex: VertexId, key: &Name, kept: Vec<Kept>, found: &mut 
     }
 }
 
-/// The id of a property of a vertex: of its vertex, its key and its place there.
+/// The id of a property of a vertex: of its vertex, its key and its position there.
 pub fn property_id(property: &VertexProperty) -> Object {
     Object::string(format!("{}/{}/{}", property.vertex.0, property.key, property.place))
 }

@@ -1,4 +1,4 @@
-//! What stops a traversal.
+//! Errors of traversals.
 
 use gremlin::{GremlinError, Span};
 use std::fmt;
@@ -12,20 +12,20 @@ pub enum TraverseError {
     Step {
         /// Which step.
         step: &'static str,
-        /// What is wrong.
+        /// The message.
         message: String,
     },
     /// The step `fail` was reached.
     Failed(String),
     /// A named limit was reached.
     Limit(String),
-    /// What the graph says.
+    /// An error of the graph.
     Graph {
         /// A stable code.
         code: String,
-        /// What is wrong.
+        /// The message.
         message: String,
-        /// What may be done about it.
+        /// Advice for the user.
         hint: Option<String>,
         /// May the same succeed when tried again?
         retryable: bool,

@@ -1,9 +1,9 @@
-//! How deep and large a value is that a step makes: no deeper and larger than the graph's own values may be.
+//! Limits depth and size of the values that steps make: those of the graph's own values.
 //!
-//! Whoever compares, hashes, prints, encodes or drops a value goes down into it, so its depth has a limit; and as parts are shared, a value
-//! that takes little room can be huge to whoever goes through it, so what counts is its size as it would be written out. Each value that a
-//! step gives is looked at once, here, before any other step sees it. Cost: a visit of each part that is there; one that stands in many places is
-//! measured once, so that a value whose size doubles at each step passes the limit as quickly as it was made.
+//! Comparing, hashing, printing, encoding or dropping a value recurses into it, so its depth has a limit; and as parts are shared, a value that takes
+//! little memory can be huge to traverse, so its size is counted as if written out. Each value that a step makes is checked once, here, before any
+//! other step sees it. Cost: a visit of each part; a shared one is measured once, so that a value whose size doubles at each step passes the limit as
+//! quickly as it was made.
 
 use crate::error::{Outcome, TraverseError};
 use foldhash::HashMap;
@@ -12,7 +12,7 @@ use model::nested::VALUE_DEPTH_MAX;
 use std::mem::Discriminant;
 use std::sync::Arc;
 
-/// Parts of one value: as many as one collection may have, and as many again for what they are made of.
+/// Parts of one value: as many as one collection may have, and as many again for their own parts.
 const PARTS_MAX: usize = 2 * crate::limits::COLLECTION_MAX;
 
 /// Is it a value without parts?
@@ -29,10 +29,10 @@ pub(crate) fn is_flat(object: &Object) -> bool {
     )
 }
 
-/// A collection that may stand in several places of a value, by what tells it from others for as long as the value lives.
+/// A collection that may be shared by several places of a value, identified as long as the value lives.
 pub(crate) type SharedPart = (Discriminant<Object>, *const ());
 
-/// Where a collection is that others hold, too.
+/// The identity of a collection that has other holders, too.
 pub(crate) fn shared(object: &Object) -> Option<SharedPart> {
     fn of<T>(part: &Arc<T>) -> Option<*const ()> {
         (Arc::strong_count(part) > 1).then(|| Arc::as_ptr(part).cast())

@@ -52,7 +52,7 @@ const FUNCTIONS: &[Function] = &[
 ];
 
 impl Formula {
-    /// Reads a formula; the error says what is wrong with it.
+    /// Parses a formula; the error describes the fault.
     pub fn parse(text: &str) -> Result<Formula, String> {
         let mut reader = Reader { text, at: 0, depth: 0, operators: 0 };
         let formula = reader.sum()?;

@@ -1,4 +1,4 @@
-//! What a traversal asks of the graph it walks: the one trait of this crate, kept by whoever runs traversals.
+//! The graph as a traversal sees it: the one trait of this crate, implemented by its caller.
 
 use crate::error::{Outcome, TraverseError};
 use gremlin::Object;
@@ -21,7 +21,7 @@ impl Kept {
     }
 }
 
-/// What is looked for among all vertices: conditions a graph may use an index for; the traversal tests what it must again.
+/// Conditions on vertices, for which a graph may use an index; the traversal tests them again where it must.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// One of these labels; all, where there is none.
@@ -69,7 +69,7 @@ pub trait Graph: Send {
     fn edge_property(&self, edge: &EdgeRef, key: &str) -> Outcome<Option<Object>>;
     /// All keys with their values.
     fn edge_properties(&self, edge: &EdgeRef) -> Outcome<Vec<(Arc<str>, Object)>>;
-    /// Makes a vertex; `id` is what a client wants it to be called.
+    /// Creates a vertex; `id` is the client's id for it.
     fn add_vertex(&self, labels: &[Arc<str>], id: Option<&Object>) -> Outcome<VertexId>;
     /// Makes an edge.
     fn add_edge(
@@ -79,7 +79,7 @@ pub trait Graph: Send {
         target: VertexId,
         id: Option<&Object>,
     ) -> Outcome<EdgeRef>;
-    /// Puts these values in the place of all values of a key; none removes it.
+    /// Replaces all values of a key; none removes the key.
     fn set_property(&self, vertex: VertexId, key: &str, values: &[Kept]) -> Outcome<()>;
     /// Sets the value of a key; none removes it.
     fn set_edge_property(&self, edge: &EdgeRef, key: &str, value: Option<&Object>) -> Outcome<()>;
@@ -98,11 +98,11 @@ pub trait Graph: Send {
         let _ = (start, parameters, each);
         Err(TraverseError::step("call", format!("this graph has no program {name}")))
     }
-    /// Asked between turns, with how many traversers wait: an error ends the traversal (its client is gone, its time or memory is up).
+    /// Called between turns, with the number of waiting traversers: an error ends the traversal (its client is gone, its time or memory is up).
     fn pause(&self, waiting: usize) -> Outcome<()>;
     /// A random number.
     fn chance(&self) -> u64;
-    /// A clock that only goes on, in nanoseconds: for who measures.
+    /// A monotonic clock, in nanoseconds: for measurements.
     fn elapsed_ns(&self) -> u64;
     /// Seconds and nanoseconds since 1970, the same for the whole traversal.
     fn now(&self) -> (i64, u32);

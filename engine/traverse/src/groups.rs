@@ -42,7 +42,7 @@ impl Machine {
         }
         Ok(())
     }
-    /// Groups as a map: each key with what its traversers come to.
+    /// Groups as a map: each key with the result of its traversers.
     pub(crate) fn group_map(&self, groups: &Ordered<Vec<Traverser>>, value: &Body) -> Outcome<Object> {
         let mut pairs = Vec::with_capacity(groups.items.len());
         for (key, members) in &groups.items {
@@ -113,7 +113,7 @@ impl Machine {
         Ok(keyed.into_iter().map(|(.., traverser)| traverser).collect())
     }
 
-    /// So many by chance; with a modulator, the heavier the likelier.
+    /// A random sample; with a modulator, weighted by it.
     pub(crate) fn sample(
         &self,
         count: u64,
@@ -268,7 +268,7 @@ fn unrolled(gathered: Vec<Traverser>) -> Outcome<Vec<Object>> {
     Ok(gathered.into_iter().flat_map(|one| std::iter::repeat_n(one.object, one.bulk as usize)).collect())
 }
 
-/// One object of many, each with how often it is there.
+/// One object of many, each with its multiplicity.
 fn reduced(reduce: Reduce, all: &[(Object, u64)], ids: &dyn IdOrder) -> Outcome<Option<Object>> {
     if reduce == Reduce::Count {
         let total = all.iter().try_fold(0, |total, (_, count)| counted(total, *count))?;
@@ -387,7 +387,7 @@ fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Obje
     calculate("mean", Arithmetic::Divide, &sum, &count).map(Some)
 }
 
-/// A reduction of one object that holds others.
+/// A reduction of one object's elements.
 pub(crate) fn reduced_locally(machine: &Machine, reduce: Reduce, object: &Object) -> Outcome<Option<Object>> {
     let all = match object {
         Object::Map(pairs) | Object::Tree(pairs) if reduce == Reduce::Count => {

@@ -1,8 +1,8 @@
-//! # traverse: the traverser machine, and everything between a Gremlin text and its answer
+//! # traverse: the traverser machine, and all of Gremlin from text to answer
 //!
-//! The machine runs Gremlin as it is defined: traversers move from step to step, each with its object, its bulk, the way it came, its sack
-//! and its rounds. It knows no store: it asks a [`Graph`], a trait it owns. [`answer`] implements that over a snapshot or a transaction, plans
-//! what the algebra can say, and keeps plans for what is asked again; sessions, accounts and commits are the façade's.
+//! The machine runs Gremlin as it is defined: traversers move from step to step, each with its object, its bulk, its path, its sack and its rounds.
+//! It knows no store: it reads a [`Graph`], a trait it owns. [`answer`] implements that over a snapshot or a transaction, plans traversals that the
+//! algebra can express, and caches plans; sessions, accounts and commits are the façade's.
 //!
 //! ```text
 //!   Traversal --compile--> Program [V][has][out][repeat(Program)][order][path]
@@ -11,9 +11,9 @@
 //!                          Pipeline --> results
 //! ```
 //!
-//! Reading order: [`graph`] (what is asked of the graph), [`step`] (what is run), [`mod@compile`] (how a traversal becomes that, as [`compiled`] holds it),
-//! [`traverser`], [`machine`] and `pipeline` (how it is run), then a file for each family of steps; `compare`, `number`, `convert`
-//! and `formula` know objects only. Then [`mod@answer`], and `load` (TinkerPop's files).
+//! Reading order: [`graph`] (the trait of the graph), [`step`] (the form of a program), [`mod@compile`] (from a traversal to a program, as
+//! [`compiled`] holds it), [`traverser`], [`machine`] and `pipeline` (how it is run), then a file for each family of steps; `compare`, `number`,
+//! `convert` and `formula` know objects only. Then [`mod@answer`], and `load` (TinkerPop's files).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

@@ -1,8 +1,7 @@
 //! Graphs in TinkerPop's files: GraphSON 1 to 3, one vertex a line with its outgoing edges, read into the database.
 //!
-//! The file is read twice, vertices first, then edges, since an edge may name a vertex of any line. Both are one transaction: all of it
-//! or nothing. A vertex is in the graph already if one there has the id by which a client or a file called it. Memory is for the transaction and for
-//! the ids.
+//! The file is read twice, vertices first, then edges, since an edge may name a vertex of any line. Both are one transaction: all of it or nothing. A
+//! vertex of the file exists already if one in the graph has its client's or file's id. Memory is for the transaction and for the ids.
 
 pub(crate) mod exact;
 mod there;
@@ -26,10 +25,10 @@ use transact::{Engine, Mode, Transaction};
 /// Bytes of one line: a vertex with its edges.
 pub(crate) const LINE_BYTES_MAX: u64 = 256 << 20;
 
-/// Units of work that a line is beside its bytes: about a microsecond.
+/// Units of work of a line beside its bytes: about a microsecond.
 const UNITS_PER_LINE: u64 = 20;
 
-/// What becomes of vertices and edges that the graph has already.
+/// How vertices and edges that exist already are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadPolicy {
     /// The graph must be empty.
@@ -41,7 +40,7 @@ pub enum LoadPolicy {
     Merge,
 }
 
-/// What was read.
+/// Counts of elements read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loaded {
     /// Vertices made.
@@ -59,12 +58,12 @@ struct Loading<'d> {
     transaction: Transaction,
     policy: LoadPolicy,
     vertices: HashMap<String, VertexId>,
-    /// What was there before.
+    /// Elements that existed before.
     there: There,
     report: Loaded,
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 struct Wrong(String);
 
 impl From<graphson::GraphsonError> for Wrong {
@@ -85,11 +84,11 @@ impl From<transact::TransactError> for Wrong {
     }
 }
 
-/// Reads a file of GraphSON into the graph, all of it or nothing.
+/// Imports a file of GraphSON into the graph, as a whole or not at all.
 ///
 /// # Errors
-/// The graph holds something already, and the policy is to fail then; the file cannot be read, a line is no vertex, an edge leads nowhere, a value
-/// cannot be kept; or another's commit came between.
+/// The graph is not empty, and the policy is to fail then; the file cannot be read, a line is no vertex, an edge lacks an end, a value cannot be
+/// stored; or another commit conflicted.
 pub fn load(engine: &Engine, from: &Path, policy: LoadPolicy) -> Result<Loaded, AnswerError> {
     let loading = read(engine, from, policy)?;
     loading.transaction.commit()?;
@@ -129,7 +128,7 @@ fn read<'d>(engine: &Engine, from: &'d Path, policy: LoadPolicy) -> Result<Loadi
 }
 
 impl Loading<'_> {
-    /// Does something with each line.
+    /// Calls a function with each line.
     fn lines(
         &mut self,
         mut each: impl FnMut(&mut Self, &Json) -> Result<(), Wrong>,
@@ -220,7 +219,7 @@ impl Loading<'_> {
         Ok(())
     }
 
-    /// The number of a key, and what it is to hold.
+    /// The number of a key, and its value.
     fn property(&self, key: &str, kept: &[Kept]) -> Result<(KeyId, Value), Wrong> {
         if let [only] = kept
             && only.meta.is_empty()
@@ -275,7 +274,7 @@ fn malformed(path: &Path, line: u64, what: &str) -> AnswerError {
     }
 }
 
-/// How an id is looked for: 1 is 1 however wide it is written.
+/// The form in which ids are compared: 1 is 1 however wide it is written.
 fn name(id: &Object) -> String {
     id.as_long().map_or_else(|| id.to_string(), |number| number.to_string())
 }

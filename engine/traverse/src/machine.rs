@@ -1,4 +1,4 @@
-//! What all steps of a running traversal share: the graph, the setting, the side effects, chance.
+//! State shared by all steps of a running traversal: the graph, the settings, the side effects, randomness.
 
 use crate::compiled::{Compiled, Setting};
 use crate::error::{Outcome, TraverseError};
@@ -26,9 +26,9 @@ pub struct Machine {
     /// Traversers that wait at each depth of nesting.
     held: RefCell<Vec<usize>>,
     random: Cell<u64>,
-    /// What is measured, where that is asked.
+    /// Counters, if the traversal is profiled.
     pub(crate) profile: Option<Profile>,
-    /// Is a criterion of a subgraph asked, to which the whole graph is shown?
+    /// Is a criterion of a subgraph being tested, which sees the whole graph?
     whole: Cell<bool>,
 }
 
@@ -54,11 +54,11 @@ impl Machine {
         let profile = Some(Profile::new(self.compiled.program.steps.len()));
         Machine { profile, ..self }
     }
-    /// What is measured of this program's steps: of the whole traversal alone.
+    /// The counters of this program's steps: only for the outermost traversal.
     pub(crate) fn profile_of(&self, program: &Body) -> Option<&Profile> {
         self.profile.as_ref().filter(|_| Arc::ptr_eq(program, &self.compiled.program))
     }
-    /// What each step did so far, where the machine measures; each is called by the instructions it was made of.
+    /// The counters of each step so far, if the machine measures; each is named by its instructions.
     pub fn metrics(&self, traversal: &Traversal) -> Vec<Metrics> {
         let profile = self.profile.as_ref();
         profile.map(|profile| profile.metrics(traversal, &self.compiled.origins)).unwrap_or_default()
@@ -122,7 +122,7 @@ impl Machine {
         outcome
     }
 
-    /// So many wait at this depth.
+    /// Sets the number of waiting traversers at this depth.
     pub(crate) fn keeps(&self, waiting: usize) {
         if let Some(held) = self.held.borrow_mut().last_mut() {
             *held = waiting;
@@ -132,16 +132,16 @@ impl Machine {
     pub fn waiting(&self) -> usize {
         self.held.borrow().iter().sum()
     }
-    /// A moment between two turns, nested ones included.
+    /// Called between two turns, nested ones included.
     pub(crate) fn pause(&self) -> Outcome<()> {
         self.pause_holding(0)
     }
-    /// The same within a turn that has found so many already.
+    /// The same within a turn that has found this many already.
     pub(crate) fn pause_holding(&self, found: usize) -> Outcome<()> {
         self.graph.pause(self.waiting().saturating_add(found))
     }
 
-    /// What a value given to a step is for this traverser: none where a traversal yields nothing.
+    /// The value of a step's argument for this traverser: none where a traversal yields nothing.
     pub(crate) fn given(&self, given: &Given, traverser: &Traverser) -> Outcome<Option<Object>> {
         match given {
             Given::Value(value) => Ok(Some(value.clone())),
@@ -151,7 +151,7 @@ impl Machine {
             }
         }
     }
-    /// The modulator whose turn it is.
+    /// The next modulator.
     pub(crate) fn turn<'a>(&self, by: &'a [By], at: usize) -> &'a By {
         if by.is_empty() { &By::Identity } else { &by[at % by.len()] }
     }
@@ -169,7 +169,7 @@ impl Machine {
         mixed ^ (mixed >> 31)
     }
 
-    /// Asks a criterion of an element, to which the whole graph is shown.
+    /// Tests a criterion on an element; it sees the whole graph.
     fn criterion(&self, program: &Body, object: Object) -> Outcome<bool> {
         self.whole.set(true);
         let outcome = self.holds(program, &Traverser::seed(Object::Null).to(object, self.keeps_path));

@@ -10,7 +10,7 @@ use crate::step::{MatchPattern, Name, Step};
 use crate::traverser::Traverser;
 use gremlin::{Object, Token};
 
-/// Labels with what they stand for.
+/// Labels with their objects.
 type Bound = Vec<(Name, Object)>;
 
 impl Machine {
@@ -131,7 +131,7 @@ impl Machine {
         Ok(!out.is_empty())
     }
 
-    /// A traverser whose way knows what is bound.
+    /// A traverser whose path has the bindings.
     fn scope_of(&self, bound: &Bound, traverser: &Traverser) -> Traverser {
         let mut scope = traverser.clone();
         for (label, object) in bound {

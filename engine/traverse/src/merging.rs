@@ -50,7 +50,7 @@ impl Machine {
         }
     }
 
-    /// What an element is made with: what was wanted, and what `onCreate` adds without contradicting it.
+    /// The initial properties of an element: those that were searched for, and those of `onCreate` that do not contradict them.
     fn to_create(
         &self,
         step: &'static str,
@@ -83,7 +83,7 @@ impl Machine {
             && self.vertex_of(a)? == self.vertex_of(b)?)
     }
 
-    /// Sets what `onMatch` says on an element that was found.
+    /// Applies `onMatch` to an element that was found.
     fn on_match(
         &self,
         step: &'static str,

@@ -16,7 +16,7 @@ pub enum Number {
     Decimal(Decimal),
 }
 
-/// What is done with two numbers.
+/// The operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Arithmetic {
@@ -82,7 +82,7 @@ impl Number {
     }
 }
 
-/// The same for decimals that are equal, and for a whole number and a decimal that are: what is whole goes by way of a whole number.
+/// The same for decimals that are equal, and for a whole number and a decimal that are: whole ones are converted by way of a whole number.
 fn decimal_as_f64(number: Decimal) -> f64 {
     let (mut unscaled, mut scale) = (number.unscaled, number.scale);
     // Zero has any number of zeros behind it, and is zero at any scale.
@@ -115,7 +115,7 @@ fn whole_with_float(whole: i128, float: f64) -> Option<Ordering> {
     Some(if order == Ordering::Equal && float > floor { Ordering::Less } else { order })
 }
 
-/// Exact, however far apart their scales are: the finer one is rounded down to the scale of the other, and what was lost makes it greater.
+/// Exact, however far apart their scales are: the finer one is rounded down to the scale of the other, and a remainder makes it greater.
 fn compare_decimals(a: Decimal, b: Decimal) -> Ordering {
     if a.scale < b.scale {
         return compare_decimals(b, a).reverse();
@@ -128,7 +128,7 @@ fn compare_decimals(a: Decimal, b: Decimal) -> Ordering {
     floor.cmp(&b.unscaled).then(lost.cmp(&0))
 }
 
-/// Both with the same scale; none where that takes more digits than are kept.
+/// Both with the same scale; none where that takes more digits than there are.
 fn aligned(a: Decimal, b: Decimal) -> Option<(i128, i128)> {
     let scale = a.scale.max(b.scale);
     let raise = |number: Decimal| {
@@ -138,7 +138,7 @@ fn aligned(a: Decimal, b: Decimal) -> Option<(i128, i128)> {
     Some((raise(a)?, raise(b)?))
 }
 
-/// A whole number of at least so many bits.
+/// A whole number of at least `bits` bits.
 pub fn whole(number: i128, bits: u32) -> Object {
     match bits {
         0..=8 if i8::try_from(number).is_ok() => Object::Byte(number as i8),
@@ -237,7 +237,7 @@ fn divided(a: Decimal, b: Decimal) -> Option<Decimal> {
     Some(result)
 }
 
-/// So many more; beyond what clients' numbers hold it is an error, not another number.
+/// The sum; beyond the numbers of clients it is an error, not another number.
 pub(crate) fn counted(before: i64, more: u64) -> Outcome<i64> {
     let total = i64::try_from(more).ok().and_then(|more| before.checked_add(more));
     total.ok_or_else(|| TraverseError::Limit("there are more than 2^63 - 1 traversers to count".into()))

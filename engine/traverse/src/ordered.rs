@@ -1,4 +1,4 @@
-//! Maps and bags that remember the order of their making.
+//! Maps and bags that keep insertion order.
 
 use crate::compare::Keyed;
 use crate::error::{Outcome, TraverseError};
@@ -38,7 +38,7 @@ pub(crate) fn counts_map(counts: &Ordered<i64>) -> Object {
     Object::map(counts.items.iter().map(|(key, count)| (key.clone(), Object::Long(*count))).collect())
 }
 
-/// Puts an object into a bag so many times.
+/// Puts an object into a bag `count` times.
 pub(crate) fn put_in_bag(bag: &mut Ordered<u64>, object: &Object, count: u64) -> Outcome<()> {
     let known = bag.at(object);
     *known = counted(0, known.saturating_add(count))? as u64;

@@ -1,7 +1,7 @@
-//! How a program runs: a queue before each step, the deepest first.
+//! Runs a program: a queue before each step, the deepest first.
 //!
-//! Invariant: a step is given traversers only while no step behind it has any to work on, so whoever has seen enough (`limit`) stops
-//! all work before it, and a step that gathers answers when nothing before it can give more. A batch bounds what one turn does.
+//! Invariant: a step gets traversers only while no step behind it has any to work on, so a step that has enough (`limit`) stops all work before it,
+//! and a step that gathers emits when no step before it can give more. A batch bounds one turn.
 
 use crate::branches::Rounds;
 use crate::compare::Keyed;
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What a step remembers.
+/// The state of a step.
 #[derive(Default)]
 pub(crate) enum State {
     /// Nothing.
@@ -25,13 +25,13 @@ pub(crate) enum State {
     Nothing,
     /// How far a scan has come for a traverser.
     Scan(Traverser, u64),
-    /// What was seen.
+    /// Objects seen.
     Seen(HashSet<Keyed>),
     /// How many were seen.
     Counted(u64),
     /// How many were counted by `count`.
     Total(i64),
-    /// What was gathered.
+    /// Gathered traversers.
     Gathered(Vec<Traverser>),
     /// Whether it has answered.
     Done,
@@ -59,11 +59,11 @@ impl State {
 pub(crate) struct Stage {
     pub(crate) queue: VecDeque<Traverser>,
     pub(crate) state: State,
-    /// Has it given what it gathered?
+    /// Has it emitted its gathered traversers?
     flushed: bool,
 }
 
-/// What a turn came to.
+/// The result of a turn.
 pub enum Worked {
     /// Results.
     Found(Vec<Traverser>),
@@ -75,17 +75,17 @@ pub enum Worked {
 
 /// A program with its queues.
 ///
-/// A turn touches one step and hands on to the next, so it costs the same in a program of ten steps and of ten thousand: what waits is counted
-/// anew at those two only, and steps outside of `busy` are not looked at.
+/// A turn touches one step and its successor, so it costs the same in a program of ten steps and of ten thousand: waiting traversers are counted anew
+/// at those two only, and steps outside of `busy` are not visited.
 pub struct Pipeline {
     program: Body,
     stages: Vec<Stage>,
-    /// What waits at each step, and at all of them.
+    /// Waiting traversers at each step, and in all.
     held: Vec<usize>,
     held_sum: usize,
     /// Only steps in this range may have work.
     busy: Range<usize>,
-    /// Steps before this one have given what they gathered.
+    /// Steps before this one have emitted their gathered traversers.
     answered: usize,
     /// Steps before this one have nothing to give any more.
     cut: usize,
@@ -142,7 +142,7 @@ impl Pipeline {
             false => Ok(Worked::Found(std::mem::take(&mut self.out))),
         }
     }
-    /// Traversers that wait in its queues, and what its steps remember.
+    /// Traversers in its queues, and in the states of its steps.
     pub fn waiting(&self) -> usize {
         self.held_sum
     }
@@ -157,7 +157,7 @@ impl Pipeline {
         }
         self.busy = self.busy.start.min(at)..self.busy.end.max(at + 1);
     }
-    /// The step whose turn it is: the deepest that has work, those that wait for all before them last.
+    /// The next step to run: the deepest that has work, those that wait for all before them last.
     fn busy_step(&mut self) -> Option<usize> {
         self.busy.start = self.busy.start.max(self.cut);
         let has_work = |at: &usize| self.stages[*at].has_work();
@@ -172,7 +172,7 @@ impl Pipeline {
             |at: &usize| matches!(&self.program.steps[*at], Step::Repeat(repeat) if repeat.body.waits());
         self.busy.clone().rev().filter(|at| !waits(at)).find(has_work).or(Some(first))
     }
-    /// What can be had without gathering: all results so far.
+    /// The results so far, without flushing steps that gather.
     pub(crate) fn drain(&mut self, machine: &Machine) -> Outcome<Vec<Traverser>> {
         while self.turn(machine)? {}
         Ok(std::mem::take(&mut self.out))
@@ -181,7 +181,7 @@ impl Pipeline {
     pub(crate) fn was_given(&self) -> bool {
         self.given
     }
-    /// Has it nothing to do until it is given more?
+    /// Has it no work until it gets more input?
     pub(crate) fn is_idle(&self) -> bool {
         self.out.is_empty() && !self.stages[self.busy.clone()].iter().any(Stage::has_work)
     }
@@ -295,7 +295,7 @@ impl Pipeline {
     }
 }
 
-/// May a step give a value that was not there before? Others hand on what they were given, or what was looked at within them.
+/// May a step make new values? Others pass on their input, or parts of it.
 fn makes_values(step: &Step) -> bool {
     !matches!(
         step,
@@ -337,8 +337,7 @@ impl Stage {
     }
 }
 
-/// Puts traversers together that differ in nothing but their number: they stand on the same object, in the same round, and what they have
-/// labels for is the same.
+/// Merges traversers that differ in nothing but their bulk: the same object, the same round, and the same labelled objects.
 pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine) {
     if machine.keeps_path || machine.setting().sack.is_some() || machine.setting().no_bulk {
         return;

@@ -1,11 +1,11 @@
-//! `profile`: time in each step of a traversal and what it gave. Nested traversals count for the step that runs them.
+//! `profile`: time and output of each step of a traversal. Nested traversals count for the step that runs them.
 
 use crate::traverser::Traverser;
 use gremlin::{Metrics, Traversal};
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// What was measured of one step.
+/// The counters of one step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
     duration_ns: u64,
@@ -13,7 +13,7 @@ struct Measured {
     elements: u64,
 }
 
-/// What is measured of each step of the whole traversal.
+/// The counters of each step of the outermost traversal.
 pub(crate) struct Profile {
     steps: RefCell<Vec<Measured>>,
 }
@@ -22,7 +22,7 @@ impl Profile {
     pub fn new(steps: usize) -> Profile {
         Profile { steps: RefCell::new(vec![Measured::default(); steps]) }
     }
-    /// A turn of a step that took so long and gave these.
+    /// Adds a turn of a step with its duration and output.
     pub fn add(&self, step: usize, duration_ns: u64, given: &[Traverser]) {
         if let Some(measured) = self.steps.borrow_mut().get_mut(step) {
             measured.duration_ns += duration_ns;
@@ -31,7 +31,7 @@ impl Profile {
             measured.elements = measured.elements.saturating_add(elements);
         }
     }
-    /// What each step did so far, called by the instructions that it was made of.
+    /// The counters of each step so far, named by its instructions.
     pub fn metrics(&self, traversal: &Traversal, origins: &[Range<usize>]) -> Vec<Metrics> {
         let steps = self.steps.borrow();
         let part = |(at, measured): (usize, &Measured)| Metrics {
@@ -45,7 +45,7 @@ impl Profile {
     }
 }
 
-/// Instructions as they are written.
+/// Instructions as text.
 fn written(traversal: &Traversal, origin: Option<&Range<usize>>) -> String {
     let steps = origin.and_then(|range| traversal.steps.get(range.clone())).unwrap_or_default();
     let texts: Vec<String> = steps.iter().map(ToString::to_string).collect();

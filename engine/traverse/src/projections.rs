@@ -1,4 +1,4 @@
-//! What is told of a traverser: selections by label, projections, formulas, formats, conversions.
+//! Projections of a traverser: selections by label, projections, formulas, formats, conversions.
 
 use crate::error::{Outcome, TraverseError};
 use crate::machine::Machine;
@@ -93,7 +93,7 @@ impl Machine {
         Ok(Some(Object::Double(formula.value(&value))))
     }
 
-    /// `%{name}` is replaced by a property, an entry or what a label stands for; `%{_}` by the modulator whose turn it is.
+    /// `%{name}` is replaced by a property, an entry or the object of a label; `%{_}` by the next modulator's result.
     pub(crate) fn format(&self, text: &str, by: &[By], traverser: &Traverser) -> Outcome<Option<Object>> {
         let (mut shown, mut rest, mut turn) = (String::new(), text, 0);
         while let Some((before, behind)) = rest.split_once("%{") {
@@ -183,7 +183,7 @@ fn takes_collection(name: &str) -> bool {
     matches!(name, "combine" | "difference" | "disjunct" | "intersect" | "merge" | "product")
 }
 
-/// What a traversal given to a step on collections must yield.
+/// The value of a traversal given to a step on collections, which must be one.
 fn collection(name: &'static str, value: Option<Object>, object: &Object) -> Outcome<Object> {
     match value {
         Some(Object::Map(pairs)) if name == "merge" && matches!(object, Object::Map(_)) => {

@@ -1,7 +1,7 @@
 //! A graph out into a file of GraphSON 3: one vertex a line, with its properties and the edges on both sides, as TinkerGraph writes it.
 //!
-//! Ids are those that Gremlin shows: the one a client gave, or else the number. Labels are joined by `::`; where that does not tell them, a field `labels`
-//! lists them. Values that GraphSON has no form for are written as [`exact`] says. Cost: one walk; memory for one vertex with its edges.
+//! Ids are those that Gremlin shows: the client's, or else the number. Labels are joined by `::`; where that is ambiguous, a field `labels` lists
+//! them. Values that GraphSON has no form for are written as in [`exact`]. Cost: one walk; memory for one vertex with its edges.
 
 use crate::answer::{AnswerError, stored_value};
 use crate::load::{LINE_BYTES_MAX, exact};
@@ -15,10 +15,10 @@ use std::io::Write;
 use std::sync::Arc;
 use store::{EdgeScratch, LabelFilter, Snapshot};
 
-/// What stands for the id of a vertex without one of its own whose number another vertex has for an id.
+/// The prefix of the id of a vertex without a client's id, if another vertex has its number as id.
 const NUMBERED: &str = "tanglewood:";
 
-/// What was written.
+/// Counts of elements written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Saved {
     /// Vertices.
@@ -56,7 +56,7 @@ fn refused(message: String) -> AnswerError {
     }
 }
 
-/// Writes the graph, a line a vertex; `stopped` is asked now and then.
+/// Writes the graph, a line a vertex; polls `stopped` now and then.
 ///
 /// # Errors
 /// A value has no form, a line would be too long to be read, the graph cannot be read, the file not be written, or it was stopped.
@@ -101,7 +101,7 @@ struct Saving<'s> {
     own: Option<KeyId>,
     /// Ids of clients that are numbers.
     taken: HashSet<i64>,
-    /// Which keys hold whole numbers of 64 bits.
+    /// Keys that hold whole numbers of 64 bits.
     wide: HashSet<KeyId>,
     /// Properties of vertices so far.
     properties: i64,

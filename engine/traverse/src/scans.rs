@@ -1,4 +1,4 @@
-//! Where traversers come from: all vertices or edges, or those that a client names.
+//! Sources of traversers: all vertices or edges, or those with given ids.
 
 use crate::error::Outcome;
 use crate::graph::Wanted;
@@ -37,7 +37,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What one turn finds, part by part, and where the next goes on.
+    /// The results of one turn, part by part, and where the next continues.
     fn scan<T>(
         &self,
         cursor: u64,

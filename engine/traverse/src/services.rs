@@ -1,4 +1,4 @@
-//! What `call` can call: what a graph offers beyond its steps, by name: those that TinkerPop's reference graph has, and node programs.
+//! Services of `call`, by name: those of TinkerPop's reference graph, and node programs.
 //!
 //! - `--list`: the names of all services; with `service`, that one alone; with `verbose`, maps that describe them.
 //! - `tinker.search`: properties whose text contains `search`; with `type`, those of a `Vertex`, an `Edge` or a `VertexProperty` alone.
@@ -9,7 +9,7 @@
 use crate::step::{Body, Given, Name};
 use gremlin::Object;
 
-/// A `call` with what it is given.
+/// A `call` with its arguments.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// Which service.
@@ -20,11 +20,11 @@ pub struct Call {
     pub map: Option<Object>,
     /// A traversal that yields a map of parameters; its entries go before those of the map.
     pub body: Option<Body>,
-    /// Parameters one by one, by `with`; they go before all others.
+    /// Parameters one by one, by `with`; they override all others.
     pub named: Vec<(Name, Given)>,
 }
 
-/// What can be called.
+/// The services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// The names of all.
@@ -37,7 +37,7 @@ pub enum Service {
     Program,
 }
 
-/// A service: its name, and its parameters with what each is.
+/// A service: its name, and its parameters with their descriptions.
 pub(crate) type Offered = (&'static str, Service, &'static [(&'static str, &'static str)]);
 
 /// All services.
@@ -65,7 +65,7 @@ impl Service {
         }
         SERVICES.iter().find(|(known, ..)| *known == name).map(|(_, service, _)| *service)
     }
-    /// All names, for those who look for one.
+    /// All names, for suggestions.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ["--list"].into_iter().chain(SERVICES.iter().map(|(name, ..)| *name))
     }

@@ -23,7 +23,7 @@ fn entries(pairs: &[(Object, Object)]) -> Vec<Object> {
     pairs.iter().map(|pair| Object::Entry(Arc::new(pair.clone()))).collect()
 }
 
-/// Each element with its place: pairs, or a map from place to element.
+/// Each element with its index: pairs, or a map from index to element.
 pub(crate) fn indexed(object: &Object, map: bool) -> Object {
     let elements = unfolded(object).into_iter().enumerate();
     match map {
@@ -34,7 +34,7 @@ pub(crate) fn indexed(object: &Object, map: bool) -> Object {
     }
 }
 
-/// Do all, any or none of the elements satisfy a predicate? What is no collection does not pass.
+/// Do all, any or none of the elements satisfy a predicate? An object that is no collection does not pass.
 pub(crate) fn quantified(what: &str, predicate: &Predicate, object: &Object) -> bool {
     let Some(elements) = elements_of(object) else { return false };
     let mut test = elements.iter().map(|element| holds(predicate, element) == Some(true));
@@ -45,7 +45,7 @@ pub(crate) fn quantified(what: &str, predicate: &Predicate, object: &Object) -> 
     }
 }
 
-/// The elements from one place to another.
+/// The elements from one index to another.
 pub(crate) fn ranged(object: &Object, low: i64, high: i64) -> Option<Object> {
     part(object, |count| {
         let to = if high == -1 { count } else { count.min(high.max(0) as usize) };
@@ -84,7 +84,7 @@ fn part(object: &Object, place: impl Fn(usize) -> (usize, usize)) -> Option<Obje
 }
 
 impl Machine {
-    /// So many elements by chance.
+    /// A random sample of `count` elements.
     pub(crate) fn sampled(&self, object: &Object, count: u64) -> Object {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let chosen = |mut all: Vec<Object>| {

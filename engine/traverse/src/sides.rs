@@ -1,4 +1,4 @@
-//! Side effects: what a running traversal has put aside, by name. The steps that fill and fetch them are in `effects`.
+//! Side effects of a running traversal, by name. The steps that fill and read them are in `effects`.
 
 use crate::ordered::Ordered;
 use crate::step::{Body, Name, Program, Step};
@@ -9,7 +9,7 @@ use gremlin::{Object, Token};
 
 /// One side effect.
 pub(crate) enum Side {
-    /// A value, and how others are put to it.
+    /// A value, and the operator that combines others with it.
     Value(Object, Option<Token>),
     /// A bag under construction.
     Bag(Ordered<u64>),

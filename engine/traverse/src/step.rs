@@ -1,4 +1,4 @@
-//! A traversal ready to run: steps with their modulators in place, names resolved to what they do.
+//! A traversal ready to run: steps with their modulators in place, names resolved.
 
 use crate::graph::Wanted;
 use gremlin::{Object, Predicate, Token};
@@ -23,7 +23,7 @@ impl Program {
         let remembers = |step: &Step| matches!(step, Step::Range { .. } | Step::Dedup { .. });
         self.gathers || self.steps.iter().any(remembers)
     }
-    /// Can anyone tell how far the steps before have come? Then traversers go one by one.
+    /// Can a later step observe how far the steps before have come? Then traversers go one by one.
     pub fn is_watched(&self) -> bool {
         self.steps.iter().any(|step| match step {
             Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
@@ -58,7 +58,7 @@ pub enum By {
 /// A key of an order.
 #[derive(Clone, Debug)]
 pub struct SortBy {
-    /// What is compared.
+    /// The key.
     pub by: By,
     /// `asc`, `desc` or `shuffle`.
     pub order: Token,
@@ -83,12 +83,12 @@ pub enum Given {
     Body(Body),
 }
 
-/// What stands for the ends of an edge to be.
+/// An end of a new edge.
 #[derive(Clone, Debug)]
 pub enum EndOf {
     /// The current object.
     Current,
-    /// What a label stands for.
+    /// The object of a label.
     Label(Name),
     /// A vertex that a client names.
     Vertex(Object),
@@ -96,7 +96,7 @@ pub enum EndOf {
     Body(Body),
 }
 
-/// `property(…)`: what is set.
+/// `property(…)`: the key and values to set.
 #[derive(Clone, Debug)]
 pub struct SetProperty {
     /// `single`, `list`, `set`, or the graph's default.
@@ -123,11 +123,11 @@ pub struct PathPart {
 /// `repeat` with its modulators.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// What is repeated.
+    /// The body of the loop.
     pub body: Body,
-    /// When a traverser leaves, asked before the body if the flag says so.
+    /// When a traverser leaves, tested before the body if the flag says so.
     pub until: Option<(Until, bool)>,
-    /// When it is emitted, asked before the body if the flag says so.
+    /// When it is emitted, tested before the body if the flag says so.
     pub emit: Option<(Option<Body>, bool)>,
     /// Its name.
     pub name: Option<Name>,
@@ -136,20 +136,20 @@ pub struct Repeat {
 /// When a traverser leaves a `repeat`.
 #[derive(Clone, Debug)]
 pub enum Until {
-    /// After so many rounds.
+    /// After this number of rounds.
     Times(u64),
     /// When this yields something.
     Body(Body),
 }
 
-/// What an option of `choose` or `branch` is taken for.
+/// The meaning of an option of `choose` or `branch`.
 #[derive(Clone, Debug)]
 pub enum Pick {
     /// This value.
     Value(Object),
     /// A value of which this holds.
     Predicate(Predicate),
-    /// A value for which this yields something.
+    /// Values for which this yields something.
     Body(Body),
     /// Always.
     Any,
@@ -159,12 +159,12 @@ pub enum Pick {
     Unproductive,
 }
 
-/// What is grouped and how.
+/// The definition of a grouping.
 #[derive(Clone, Debug)]
 pub struct Grouping {
     /// The key of a group.
     pub key: By,
-    /// What becomes of its traversers; the list of the objects, where it is absent.
+    /// The reduction of its traversers; the list of the objects, where it is absent.
     pub value: Body,
 }
 
@@ -179,7 +179,7 @@ pub enum Reduce {
     Mean,
 }
 
-/// What `where` with a predicate compares.
+/// The comparison of a `where` with a predicate.
 #[derive(Clone, Debug)]
 pub struct WhereIs {
     /// The label on the left; the current object, where it is absent.
@@ -193,7 +193,7 @@ pub struct WhereIs {
 /// One pattern of `match`.
 #[derive(Clone, Debug)]
 pub enum MatchPattern {
-    /// From what a label stands for, by a program, to what another stands for.
+    /// From the object of a label, by a program, to that of another.
     Walk {
         /// Where it begins.
         start: Name,
@@ -217,11 +217,11 @@ pub enum MatchPattern {
 pub struct Merge {
     /// Vertices, or edges.
     pub vertices: bool,
-    /// What is looked for; the current object, where it is absent.
+    /// The element to find; the current object, where it is absent.
     pub wanted: Option<Given>,
-    /// What is made where nothing is found.
+    /// The element to create where none is found.
     pub on_create: Option<Given>,
-    /// What is set where something is.
+    /// The changes of a found element.
     pub on_match: Option<Given>,
     /// The vertex that `Merge.outV` stands for.
     pub out_vertex: Option<Given>,
@@ -231,7 +231,7 @@ pub struct Merge {
     pub properties: Vec<SetProperty>,
 }
 
-/// What a `has` looks at.
+/// The part of an element that a `has` tests.
 #[derive(Clone, Debug)]
 pub enum HasWhat {
     /// A property of the element.
@@ -359,7 +359,7 @@ pub enum Step {
     Merge(Box<Merge>),
 }
 
-/// What `choose` and `branch` choose by.
+/// The criterion of `choose` and `branch`.
 #[derive(Clone, Debug)]
 pub enum ChooseBy {
     /// The results of a traversal; all of them for `branch`.

@@ -1,4 +1,4 @@
-//! `subgraph`: edges that traversers stand on are put aside with their ends, as a part of the graph.
+//! `subgraph`: collects the edges of traversers, with their ends, as a part of the graph.
 
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
@@ -37,7 +37,7 @@ impl Part {
             false => Ok(()),
         }
     }
-    /// What was put aside so far.
+    /// The subgraph so far.
     pub fn object(&self) -> Object {
         Object::Graph(self.graph.clone())
     }

@@ -1,4 +1,4 @@
-//! Who walks: an object, how many stand on it, the way it came, its sack and its rounds.
+//! Traversers: an object with its bulk, path, sack and rounds.
 
 use gremlin::Object;
 use gremlin::object::Path;
@@ -16,9 +16,9 @@ pub struct Traverser {
     pub object: Object,
     /// How many.
     pub bulk: u64,
-    /// The way it came, newest first; not kept where no step asks for it.
+    /// Its path, newest first; not kept where no step reads it.
     pub path: Option<Arc<Node>>,
-    /// What it carries.
+    /// Its sack.
     pub sack: Object,
     /// Rounds of the `repeat`s around it, innermost last.
     pub loops: SmallVec<[(Option<Name>, u32); 1]>,
@@ -31,7 +31,7 @@ pub struct Node {
     pub object: Object,
     /// Labels of the step that yielded it, in order.
     pub labels: SmallVec<[Name; 1]>,
-    /// What was before.
+    /// The earlier part.
     pub previous: Option<Arc<Node>>,
 }
 
@@ -58,7 +58,7 @@ impl Traverser {
     pub fn seed(sack: Object) -> Traverser {
         Traverser { object: Object::Null, bulk: 1, path: None, sack, loops: SmallVec::new() }
     }
-    /// The same, standing on an object; its path grows if whole paths are kept.
+    /// The same, on another object; its path grows if whole paths are kept.
     pub fn to(&self, object: Object, keeps_path: bool) -> Traverser {
         let path = match keeps_path {
             true => {
@@ -69,7 +69,7 @@ impl Traverser {
         };
         Traverser { object, bulk: self.bulk, path, sack: self.sack.clone(), loops: self.loops.clone() }
     }
-    /// Labels where it stands: the newest object of its path, or, where only what has labels is kept, one more.
+    /// Labels its object: the newest of its path, or, where only labelled objects are kept, one more.
     pub fn label(&mut self, labels: &[Name], keeps_path: bool) {
         // A node that nobody shares is changed where it is: ten thousand labels of one object are not copied ten thousand times.
         if let Some(node) = self.path.as_mut().filter(|_| keeps_path).and_then(Arc::get_mut) {
@@ -88,7 +88,7 @@ impl Traverser {
         add_labels(&mut node, labels);
         self.path = Some(Arc::new(node));
     }
-    /// Forgets the labels that are not to be kept, and what has none that is.
+    /// Drops the labels that are not to be kept, and objects without any.
     pub fn keep_labels(&mut self, is_kept: impl Fn(&Name) -> bool) {
         let mut kept: Vec<(Object, SmallVec<[Name; 1]>)> = Vec::new();
         let mut changed = false;

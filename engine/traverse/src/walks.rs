@@ -1,4 +1,4 @@
-//! From object to object: along edges, to their ends, to properties and maps of them; all other steps of this kind are handed on.
+//! From object to object: along edges, to their ends, to properties and maps of them; all other steps of this kind are dispatched from here.
 
 use crate::error::{Outcome, TraverseError};
 use crate::machine::Machine;

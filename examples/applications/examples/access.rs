@@ -1,7 +1,7 @@
-//! Who may reach what, while people come and go: `cargo run --release -p tanglewood-applications-examples --example access -- [--picture FILE.svg]`.
+//! Access rights while people come and go: `cargo run --release -p tanglewood-applications-examples --example access -- [--picture FILE.svg]`.
 //!
-//! A company is drawn: people in groups, groups in groups, resources in resources. It measures what a change costs, when its consequences are told, and
-//! what the same question costs when it is asked anew.
+//! A company is generated: people in groups, groups in groups, resources in resources. The example measures the cost of a change, the delay until its
+//! consequences are delivered, and the cost of the same question run anew.
 #![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use applications::access::{Access, Tie};

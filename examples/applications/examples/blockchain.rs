@@ -14,9 +14,9 @@ use world::files;
 
 /// Times that each block is shown; the middle one counts.
 const SHOWN: usize = 20;
-/// Nothing more is to come of a block once nothing came for so long. What comes later is not among the times.
+/// A block counts as done when nothing was delivered for this long. Later changes are not among the times.
 const PATIENCE: Duration = Duration::from_millis(5);
-/// Blocks that are drawn, with so many transactions.
+/// Number of generated blocks, and transactions of the largest.
 const DRAWN: (usize, usize) = (30, 400);
 
 fn main() -> Result<(), String> {
@@ -67,7 +67,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Follows the money of an address of each of the last blocks, here and there.
+/// Follows the money of an address of each of the last blocks, in the graph and in PostgreSQL.
 fn follow(explorer: &mut Explorer, mut rows: Option<&mut BlockRows>, blocks: &[Block]) -> Result<(), String> {
     for block in blocks.iter().rev().take(3) {
         let to = block.transactions.iter().flat_map(|one| &one.outputs).find_map(|(_, to)| to.clone());
@@ -87,7 +87,7 @@ fn follow(explorer: &mut Explorer, mut rows: Option<&mut BlockRows>, blocks: &[B
     Ok(())
 }
 
-/// Shows each block, here and there.
+/// Renders each block, in the graph and in PostgreSQL.
 fn show(
     explorer: &mut Explorer,
     mut rows: Option<&mut BlockRows>,

@@ -17,7 +17,7 @@ use world::threads::in_parallel;
 const MERGES: usize = 200;
 /// Concepts that are drawn.
 const DRAWN: u64 = 2_000;
-/// Nothing more is to come of a merge once nothing came for so long. What comes later is not among the times.
+/// A merge counts as done when nothing was delivered for this long. Later changes are not among the times.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 fn main() -> Result<(), String> {

@@ -13,7 +13,7 @@ use world::files::{self, TemporaryFolder};
 
 /// Packages that are drawn.
 const DRAWN: u64 = 3_000;
-/// Those that are taken away, of Debian, and of what is drawn.
+/// The packages that are removed, for Debian and for a generated archive.
 const GONE: [&str; 6] =
     ["libc6", "perl-base", "libssl3", "python3", "default-jre-headless", "exim4-daemon-light"];
 const DRAWN_GONE: [&str; 6] = ["p0", "p1", "p3", "p10", "p30", "p100"];

@@ -15,9 +15,9 @@ use world::threads::in_parallel;
 const CLIENTS: usize = 8;
 /// Time that they ask.
 const ASKED_NS: u64 = 5_000_000_000;
-/// Rows of a list that are asked for.
+/// Rows of a list per call.
 const PAGE: i64 = 50;
-/// The network that is drawn: people, and who follows whom.
+/// The generated network: people, and follows between them.
 const DRAWN: (u64, usize) = (5_000, 60_000);
 const PER_COMMIT: usize = 50_000;
 

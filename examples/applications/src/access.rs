@@ -1,17 +1,17 @@
-//! Access control: who may reach what, kept true while people come and go.
+//! Access control: who may reach which resource, kept up to date while people come and go.
 //!
-//! People and groups are principals. Groups lie in groups, and resources in resources. Whoever is allowed a resource may reach it and all below it, and
-//! so may everybody in a group that is allowed it, over any number of groups; whom a resource is barred to, alone or
-//! in such a group, may reach neither it nor what lies below it.
+//! People and groups are principals. Groups lie in groups, and resources in resources. A principal that is allowed a resource may reach it and all
+//! below it, and so may the members of a group that is allowed it, over any number of groups; a principal to whom a resource is denied, alone or in
+//! such a group, may reach neither it nor the resources below it.
 //!
-//! The rules are a Datalog program, and its answer is a standing query: a commit that takes somebody out of a group tells what that person may not reach
-//! any more. [`Access::may`] asks the same rules for one person, when it is asked.
+//! The rules are a Datalog program, and its answer is a standing query: a commit that removes a person from a group delivers the resources that the
+//! person may not reach any more. [`Access::may`] evaluates the same rules for one person, at the time of the call.
 
 use crate::ask::{self, Told, keep, rows, run, text};
 use database::{Database, Error, Options, Session, Value, params};
 use std::path::Path;
 
-/// What follows from what; `asked` are the people that are asked for.
+/// The rules; `asked` are the people of the question.
 const RULES: &str = "
     in_group(u, g) :- asked(u), MEMBER_OF(u, g).
     in_group(u, h) :- in_group(u, g), MEMBER_OF(g, h).
@@ -52,18 +52,18 @@ impl Tie {
     }
 }
 
-/// Who may reach what.
+/// A graph of people, groups and resources, with the rules of access.
 pub struct Access {
     database: Database,
     session: Session,
 }
 
-/// Something that somebody may reach now (1), or may not any more (-1).
+/// A resource that a person may reach now (1), or may not any more (-1).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccessChange {
     /// Who.
     pub person: String,
-    /// What.
+    /// The resource.
     pub resource: String,
     /// 1 or -1.
     pub difference: i64,
@@ -88,7 +88,7 @@ impl Access {
         keep(&mut session, "access", NAMES, &kept)?;
         Ok(Access { database, session })
     }
-    /// A new person, who may reach nothing.
+    /// Adds a person, who may reach nothing.
     ///
     /// # Errors
     /// There is a person or a group of that name.
@@ -139,7 +139,7 @@ impl Access {
         );
         Ok(ask::number(&mut self.session, &text, params! { "a" => from, "b" => to })? > 0)
     }
-    /// What a person may reach, asked anew.
+    /// The resources that a person may reach, computed anew.
     ///
     /// # Errors
     /// The graph cannot be read.
@@ -161,7 +161,7 @@ impl Access {
     pub fn may(&mut self, person: &str, resource: &str) -> Result<bool, Error> {
         Ok(self.reach_of(person)?.binary_search_by(|one| one.as_str().cmp(resource)).is_ok())
     }
-    /// Is told of every change from now on, and first of all that there is, if that is asked for.
+    /// Subscribes to changes; with `with_all`, the current answer comes first.
     ///
     /// # Errors
     /// The standing query was dropped.

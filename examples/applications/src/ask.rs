@@ -64,7 +64,7 @@ pub(crate) fn keep(session: &mut Session, name: &str, names: &str, text: &str) -
     run(session, text, Params::new())
 }
 
-/// What a standing query tells: changes of its answer, as they come.
+/// The changes of a standing query's answer, as they come.
 pub struct Told<T> {
     rows: QueryResult,
     _session: Session,
@@ -73,7 +73,7 @@ pub struct Told<T> {
 }
 
 impl<T> Told<T> {
-    /// Subscribes; with all that the answer is now, if that is asked for.
+    /// Subscribes; with `with_all`, the current answer comes first.
     pub(crate) fn begin(
         database: &Database,
         name: &str,
@@ -100,7 +100,7 @@ impl<T> Told<T> {
             }
         }
     }
-    /// A row of the subscription: commit, time, difference, mark, and what the query returns. A mark is no change.
+    /// A row of the subscription: commit, time, difference, mark, and the query's columns. `None` for a mark.
     fn change(&self, row: &[Value]) -> Option<T> {
         let difference = row.get(2)?.as_int().filter(|difference| *difference != 0)?;
         Some((self.read)(difference, row.get(4..)?))

@@ -1,4 +1,4 @@
-//! The same blocks in PostgreSQL: tables with the indexes that its questions want. What the explorer is measured beside.
+//! The same blocks in PostgreSQL: tables with the indexes that the questions need, for comparison with the explorer.
 
 use crate::blockchain::{Block, Transaction};
 use postgres::{Client, NoTls};
@@ -91,7 +91,7 @@ impl BlockRows {
         }
         transaction.commit().map_err(told)
     }
-    /// Gathers what the planner wants to know of the tables.
+    /// Updates the planner's statistics of the tables.
     ///
     /// # Errors
     /// The server refuses.

@@ -1,4 +1,4 @@
-//! A blockchain explorer: blocks as a graph, rendered in one transaction, and what money did.
+//! A blockchain explorer: blocks as a graph, rendered in one transaction, and the flow of money.
 //!
 //! A block has transactions; a transaction pays addresses, and spends what others paid. [`Explorer::render`] shows all of a block at one moment.
 //! [`Explorer::taint`] finds every transaction that spends money of an address, over any number of steps. Addresses whose money was spent together belong
@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use std::path::Path;
 use world::chance::Chance;
 
-/// Kept true: what spends money that a flagged address had, over any number of steps.
+/// The standing query of all transactions that spend money a flagged address had, over any number of steps.
 const TAINTED: &str = "CREATE STANDING QUERY tainted AS DATALOG {
     tainted(t) :- Flagged(a), PAYS(t, a).
     tainted(t) :- tainted(s), SPENDS(t, s).
@@ -44,9 +44,9 @@ pub struct Block {
 pub struct Transaction {
     /// Its name.
     pub txid: String,
-    /// What it spends: the transaction that paid it, and which output of that.
+    /// Its inputs: the transaction that paid each, and the number of that output.
     pub inputs: Vec<(String, i64)>,
-    /// What it pays: how much, and to whom; some scripts have no address.
+    /// Its outputs: amount and address; some scripts have no address.
     pub outputs: Vec<(i64, Option<String>)>,
 }
 
@@ -78,7 +78,7 @@ impl Block {
     }
 }
 
-/// Blocks that are drawn, from small ones to one of so many transactions: each spends a few outputs of earlier ones and pays a few addresses.
+/// Generated blocks, from small ones up to one of `transactions` transactions: each spends a few outputs of earlier ones and pays a few addresses.
 pub fn drawn(blocks: usize, transactions: usize, seed: u64) -> Vec<Block> {
     let mut chance = Chance::seeded(seed);
     let (mut unspent, mut next) = (Vec::<(String, i64)>::new(), 0);
@@ -106,13 +106,13 @@ pub fn drawn(blocks: usize, transactions: usize, seed: u64) -> Vec<Block> {
     (0..blocks).map(block).collect()
 }
 
-/// Blocks, and what can be asked of them.
+/// A graph of blocks, with the explorer's questions.
 pub struct Explorer {
     database: Database,
     session: Session,
 }
 
-/// A transaction as it is shown: its name, what it spends, and what it pays.
+/// A transaction for display: its name, its inputs, and its outputs.
 pub type Rendered = Transaction;
 
 /// A transaction that taint reached (1), or does no more (-1).
@@ -219,8 +219,8 @@ impl Explorer {
         };
         Ok(found.iter().map(one).collect())
     }
-    /// Every transaction that money of an address reached, and over how many spendings; those that paid the address at 0. Taint is by transaction, not by
-    /// output: whoever spends any output of one of these is reached too, also an output that went to another address.
+    /// Every transaction that money of an address reached, and the number of spendings to it; transactions that paid the address have 0. Taint is by
+    /// transaction, not by output: a transaction that spends any output of one of these is reached too, also an output that went to another address.
     ///
     /// # Errors
     /// The graph cannot be read.
@@ -242,7 +242,7 @@ impl Explorer {
         let found = rows(&mut self.session, question, params! { "most" => most })?;
         Ok(found.iter().map(|row| (text(row, 0), row[1].as_int().unwrap_or_default())).collect())
     }
-    /// Flags an address: from now on its taint is told. False where there is no such address.
+    /// Flags an address: from now on subscribers get its taint. False where there is no such address.
     ///
     /// # Errors
     /// The disk fails.
@@ -258,7 +258,7 @@ impl Explorer {
         let text = "MATCH (a:Address {address: $address}) REMOVE a:Flagged";
         run(&mut self.session, text, params! { "address" => address })
     }
-    /// Is told of every transaction that taint of a flagged address reaches, from now on.
+    /// Subscribes to the transactions that taint of a flagged address reaches; with `with_all`, the current ones come first.
     ///
     /// # Errors
     /// The standing query was dropped.
@@ -270,7 +270,7 @@ impl Explorer {
     }
 }
 
-/// What adds a block. An output without an address pays a node without one.
+/// The statements that add a block. An output without an address pays a node without one.
 const ADD: [&str; 5] = [
     "CREATE (b:Block {hash: $hash}) SET b.height = $height, b.time = $time, b.previous = $previous",
     "MATCH (b:Block {hash: $hash}) UNWIND $transactions AS one MERGE (t:Transaction {txid: one[0]}) \

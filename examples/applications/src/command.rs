@@ -7,7 +7,7 @@ use std::time::Duration;
 use world::clock::monotonic_ns;
 use world::files;
 
-/// What a command was started with: `[DATA] [--picture FILE.svg] [--postgres URL]`.
+/// Arguments of a command: `[DATA] [--picture FILE.svg] [--postgres URL]`.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
     /// A folder or a file of data; without one it is drawn.
@@ -43,7 +43,7 @@ impl Arguments {
         }
         Ok(read)
     }
-    /// Writes the picture, if one was asked for.
+    /// Writes the picture, if `--picture` is given.
     ///
     /// # Errors
     /// It cannot be drawn or written.
@@ -109,7 +109,7 @@ impl Times {
             self.len()
         )
     }
-    /// As a curve: how many parts of all were done within so many microseconds.
+    /// As a curve: the part of all calls that was done within each number of microseconds.
     pub fn curve(&self, name: &str) -> Series {
         Chart::distribution(name, self.0.iter().map(|time| time.as_secs_f64() * 1e6).collect())
     }
@@ -130,7 +130,7 @@ pub fn times_chart(title: &str, times: &[(&str, &Times)]) -> Chart {
     }
 }
 
-/// Says that something is over when it is dropped: also where the work failed or panicked, so that nobody waits for its end for ever.
+/// Sets the flag when it is dropped, also after an error or a panic, so that no thread waits for ever.
 pub struct Over<'f>(pub &'f AtomicBool);
 
 impl Drop for Over<'_> {

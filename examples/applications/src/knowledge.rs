@@ -1,9 +1,9 @@
-//! A knowledge graph: concepts that are merged while others read, and what follows by rules, kept true.
+//! A knowledge graph: concepts that are merged while others read, and rules whose answer is kept up to date.
 //!
 //! A concept has words, and lies in a taxonomy. Two concepts that mean one thing are merged in one transaction: all relationships and words of the one
 //! become those of the other, and the one goes. Readers see all of a merge or nothing of it.
 //!
-//! What a thing has as a part, it has from everything that it is: that is a rule, and its answer is a standing query, told commit by commit.
+//! A thing has the parts of everything that it is: that is a rule, and its answer is a standing query, delivered commit by commit.
 
 use crate::ask::{self, Told, keep, number, rows, run, text, texts};
 use database::{Database, Error, Options, Session, Value, params};
@@ -35,7 +35,7 @@ const NAMES: &str = "CREATE (a:Concept {id: ''}), (a)-[:IS_A]->(a), (a)-[:INSTAN
 /// Rows of a file that one commit of the load takes.
 const LOAD_ROWS: usize = 10_000;
 
-/// Concepts and what they have to do with each other.
+/// A graph of concepts and their relations.
 pub struct Knowledge {
     database: Database,
     session: Session,
@@ -46,9 +46,9 @@ pub struct Knowledge {
 pub struct Concept {
     /// Its name for programs.
     pub id: String,
-    /// What people call it.
+    /// Its names.
     pub words: Vec<String>,
-    /// What it is, in a sentence.
+    /// Its definition, in a sentence.
     pub gloss: String,
 }
 
@@ -131,7 +131,7 @@ impl Knowledge {
         let found = rows(&mut self.session, question, params! { "id" => id })?;
         Ok(found.iter().map(|row| text(row, 0)).collect())
     }
-    /// Everything that a concept has as a part, asked anew.
+    /// All parts of a concept, computed anew.
     ///
     /// # Errors
     /// The graph cannot be read.
@@ -168,7 +168,7 @@ impl Knowledge {
             Ok(true)
         })
     }
-    /// How many concepts there are, and how many words they have together, each once: what no merge changes.
+    /// The number of concepts, and of their distinct words, which no merge changes.
     ///
     /// # Errors
     /// The graph cannot be read.
@@ -186,7 +186,7 @@ impl Knowledge {
     pub fn relations(&mut self) -> Result<i64, Error> {
         number(&mut self.session, "MATCH (:Concept)-[r]->(:Concept) RETURN count(r)", params! {})
     }
-    /// Is told of every part that comes or goes from now on, and first of all that there are, if that is asked for.
+    /// Subscribes to parts that come or go; with `with_all`, the current ones come first.
     ///
     /// # Errors
     /// The rules are not kept.

@@ -1,11 +1,11 @@
-//! # applications: what others build on the graph
+//! # applications: programs on top of the graph
 //!
-//! Each module is an application with an interface of its own, and knows nothing of the others; its command lies in `examples/` under the same name,
-//! and a page of the guide tells of it. [`packages`] (what breaks when a package goes), [`access`] (who may reach what, kept true), [`knowledge`]
-//! (concepts that are merged while readers ask), [`blockchain`] (an explorer of blocks, and [`block_rows`], the same in tables), [`social`] (the interface
-//! of TAO).
+//! Each module is an application with an interface of its own, independent of the others; its command lies in `examples/` under the same name, and a
+//! page of the guide describes it. [`packages`] (which packages break when one goes), [`access`] (access rights, kept up to date), [`knowledge`]
+//! (concepts that are merged beside readers), [`blockchain`] (an explorer of blocks, and [`block_rows`], the same in tables), [`social`] (the
+//! interface of TAO).
 //!
-//! [`command`] is what their commands share: arguments, times, pictures. The module [`ask`] is what their libraries do.
+//! [`command`] has the shared parts of their commands: arguments, times, pictures. The module [`ask`] has those of their libraries.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

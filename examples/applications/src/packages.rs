@@ -1,8 +1,8 @@
-//! Package dependencies: what breaks when a package goes, circles, and what a security update changed.
+//! Package dependencies: which packages break when one goes, circles, and the effects of a security update.
 //!
-//! A package says what it needs in clauses; a clause holds if one of its alternatives is there, itself or by a package that provides it. So "what breaks"
-//! is more than a walk: a package falls when all alternatives of one of its clauses have fallen. [`Packages::breaks_without`] finds that round by round
-//! in one snapshot. Versions in clauses are kept, but not compared.
+//! A package states its needs in clauses; a clause holds if one of its alternatives is there, itself or by a package that provides it. So the answer
+//! needs more than a walk: a package falls when all alternatives of one of its clauses have fallen. [`Packages::breaks_without`] computes that round
+//! by round in one snapshot. Versions in clauses are kept, but not compared.
 //!
 //! An update replaces packages and their clauses in one transaction. The history stays: every question may be asked as of a commit before it.
 
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Rows of a file that one commit of the first load takes.
 const LOAD_ROWS: usize = 10_000;
 
-/// Packages and what they need.
+/// A graph of packages and their clauses.
 pub struct Packages {
     session: Session,
 }
@@ -122,7 +122,7 @@ impl Packages {
         }
         Ok(fallen)
     }
-    /// Names that nobody stands for any more, of those that the last ones to fall stood for.
+    /// Names without a provider left, among those that the packages of the last round provided.
     fn missing_without(
         &mut self,
         moment: &str,

@@ -1,8 +1,8 @@
 //! A social network: the interface of TAO, objects and associations, over a graph.
 //!
-//! An object is a node with an id, a kind and data. An association leads from one object to another; it has a kind, a time and data, and there is one of a
-//! kind between two objects. Lists of associations come from the newest on. Each call is one statement, and so one transaction: who reads a list and its
-//! count in [`Social::list_and_count`] gets both of one moment.
+//! An object is a node with an id, a kind and data. An association leads from one object to another; it has a kind, a time and data, and there is one
+//! of a kind between two objects. Lists of associations come from the newest on. Each call is one statement, and so one transaction:
+//! [`Social::list_and_count`] reads a list and its count in one snapshot.
 
 use crate::ask::{self, number, rows, run, text};
 use database::{Database, Error, Options, Session, Value, params};
@@ -22,9 +22,9 @@ pub struct Social {
 pub struct Thing {
     /// Its id.
     pub id: i64,
-    /// What it is: a person, a photo.
+    /// The kind of the object: a person, a photo.
     pub kind: String,
-    /// What is known of it.
+    /// The data of the object.
     pub data: String,
 }
 
@@ -35,7 +35,7 @@ pub struct Association {
     pub to: i64,
     /// When it came, in seconds.
     pub time: i64,
-    /// What is known of it.
+    /// The data of the association.
     pub data: String,
 }
 
@@ -55,8 +55,8 @@ impl Social {
     pub fn client(&self) -> Social {
         Social { database: self.database.clone(), session: self.database.session() }
     }
-    /// Loads who follows whom, as pairs of ids: objects of the kind `person`, and associations `follows` whose time is their place. A pair that comes again,
-    /// or is there already, changes nothing.
+    /// Loads follows as pairs of ids: objects of the kind `person`, and associations `follows` whose time is their position. A pair that comes again,
+    /// or exists already, changes nothing.
     ///
     /// # Errors
     /// The disk fails.
@@ -138,7 +138,7 @@ impl Social {
         let text = "MATCH (:Object {id: $from})-[t:ASSOCIATION]->() WHERE t.kind = $kind RETURN count(t)";
         number(&mut self.session, text, params! { "from" => from, "kind" => kind })
     }
-    /// Associations of a kind, from the newest on: so many behind the first `skip`, at most [`RANGE_MAX`].
+    /// Associations of a kind, from the newest on: `count` of them after the first `skip`, at most [`RANGE_MAX`].
     ///
     /// # Errors
     /// The graph cannot be read.

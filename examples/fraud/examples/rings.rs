@@ -11,7 +11,7 @@ use std::time::Duration;
 use world::chance::Chance;
 use world::clock::monotonic_ns;
 
-/// Payments that are drawn, between so many accounts.
+/// Number of generated payments, and of accounts.
 const DRAWN: usize = 20_000;
 const ACCOUNTS: u64 = 3_000;
 /// Behind each payment it waits so long for alerts; later ones are met behind a later payment, and timed from their own.

@@ -1,10 +1,10 @@
-//! # fraud: rings of payments, told as they close
+//! # fraud: rings of payments, reported as they close
 //!
-//! Money that comes back to where it began, over a few accounts within a short time, is a sign of fraud. A [`Ledger`] books payments in a graph; a standing
-//! query keeps the rings of three true, so whoever watches is told of a ring by the commit of the payment that closes it. Nobody asks again and again.
+//! Money that comes back to where it began, over a few accounts within a short time, is a sign of fraud. A [`Ledger`] books payments in a graph; a
+//! standing query keeps the rings of three, so subscribers get a ring with the commit of the payment that closes it, without polling.
 //!
-//! A ring is three payments `a -> b -> c -> a` between three accounts, each not before the one in front of it, all within [`WINDOW`]. Each is told once, from
-//! the payment that began it. A payment that is taken back takes its rings with it.
+//! A ring is three payments `a -> b -> c -> a` between three accounts, each not before the one in front of it, all within [`WINDOW`]. Each is
+//! reported once, from the payment that began it. A payment that is taken back takes its rings with it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -16,7 +16,7 @@ use world::clock::monotonic_ns;
 /// Seconds from the first payment of a ring to the last.
 pub const WINDOW: i64 = 86_400;
 
-/// What is kept true.
+/// The standing query.
 const RINGS: &str = "CREATE STANDING QUERY rings AS \
     MATCH (a:Account)-[x:PAID]->(b:Account)-[y:PAID]->(c:Account)-[z:PAID]->(a) \
     WHERE a <> b AND b <> c AND a <> c AND x.time <= y.time AND y.time <= z.time AND z.time - x.time <= 86400 \
@@ -46,7 +46,7 @@ pub struct Alert {
     pub difference: i64,
 }
 
-/// Accounts and what they paid each other.
+/// A graph of accounts and payments between them.
 pub struct Ledger {
     database: Database,
     session: Session,
@@ -72,7 +72,7 @@ impl Ledger {
         }
         Ok(Ledger { database, session })
     }
-    /// Books a payment. On return it is on disk, and its rings are on their way to whoever watches.
+    /// Books a payment. On return it is on disk, and its rings are on their way to subscribers.
     ///
     /// # Errors
     /// The disk fails.
@@ -92,7 +92,7 @@ impl Ledger {
         let taken = self.session.query(text, given(payment))?.single()?;
         Ok(taken.as_int() == Some(1))
     }
-    /// Is told of every ring from now on, and first of those that there are, if that is asked for.
+    /// Subscribes to rings; with `with_all`, the current ones come first.
     ///
     /// # Errors
     /// The standing query was dropped.
@@ -132,7 +132,7 @@ impl Alerts {
     }
 }
 
-/// A row of the subscription: commit, time, difference, mark, and what the query returns. A mark is no alert.
+/// A row of the subscription: commit, time, difference, mark, and the query's columns. `None` for a mark.
 fn alert(row: &[Value]) -> Option<Alert> {
     let number = |at: usize| row.get(at)?.as_int();
     Some(Alert {

@@ -1,4 +1,4 @@
-//! Rings as they are told, beside a search through all payments.
+//! Rings as they are delivered, beside a search through all payments.
 
 use fraud::{Alert, Ledger, Payment, WINDOW};
 use std::collections::BTreeMap;

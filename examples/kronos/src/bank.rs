@@ -7,11 +7,11 @@
 //!          ── finish: new values ──> both
 //! ```
 //!
-//! Idea: a transaction is an event. Each shard puts it in line behind the last transaction of each account, if Kronos can have it so; shards
-//! that would disagree are told by Kronos, and the transaction starts over without an effect. So the lines of all shards follow one order:
-//! there is no deadlock, and a client asks all shards at once, where one that locks asks them one after the other.
-//! Invariant: money is neither made nor lost, also not in the eyes of an audit that reads all accounts while transfers go on.
-//! Cost: a shard asks Kronos once for all transactions that came while it last asked.
+//! Idea: a transaction is an event. Each shard orders it behind the last transaction of each account, if Kronos allows it; where shards would
+//! disagree, Kronos refuses one of them, and the transaction starts over without an effect. So the lines of all shards follow one order: there is no
+//! deadlock, and a client calls all shards at once, where a locking client calls them one after the other.
+//! Invariant: money is neither made nor lost, also not for an audit that reads all accounts while transfers go on.
+//! Cost: a shard calls Kronos once for all transactions that came during its last call.
 
 mod history;
 mod locks;
@@ -27,12 +27,12 @@ use world::chance::Chance;
 
 /// Shards of the store.
 pub const SHARDS: usize = 4;
-/// What each account holds at first.
+/// The first balance of each account.
 pub const OPENING_BALANCE: i64 = 1_000;
 /// The largest sum of one transfer.
 const TRANSFER_MAX: u64 = 300;
 
-/// What a client does.
+/// An operation of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Operation {
     /// Money from one account to another, if there is enough.
@@ -51,7 +51,7 @@ impl Operation {
         needed.sort_by_key(|account| (shard_of(*account), *account));
         needed
     }
-    /// What it makes of the balances that it read, in the same order.
+    /// The new balances from those that it read, in the same order.
     fn carry_out(&self, read: &[(usize, i64)]) -> Vec<(usize, i64)> {
         let Operation::Transfer { from, to, amount } = self else { return Vec::new() };
         let balance = |account| read.iter().find(|one| one.0 == account).map_or(0, |one| one.1);
@@ -80,7 +80,7 @@ fn operations(load: &Load, client: usize, count: usize, accounts: usize) -> impl
     })
 }
 
-/// What one client did.
+/// Results of one client.
 #[derive(Default)]
 struct Done {
     history: Vec<Vec<Access>>,

@@ -1,4 +1,4 @@
-//! Events for an application that needs one for each of its operations: taken from a pool, given back when nobody names them any more.
+//! Events for an application that needs one for each of its operations: taken from a pool, given back when they are not used any more.
 //!
 //! Idea: events are created and released by the batch, so that most operations pay for neither.
 //! Invariant: an event's reference is kept as long as a [`Held`] of it lives.
@@ -65,7 +65,7 @@ impl Events {
         }
     }
 
-    /// Gives back what nobody uses any more, if that is a batch.
+    /// Gives back unused events, once there is a batch of them.
     fn release(&self) -> Result<(), KronosError> {
         let mut spent = self.spent.lock();
         if spent.len() < BATCH {

@@ -30,13 +30,13 @@ use world::chance::Chance;
 
 /// Shards of the store.
 pub const SHARDS: usize = 8;
-/// Of a hundred operations so many are updates.
+/// Percentage of updates among operations.
 const UPDATES_PERCENT: u64 = 5;
 
 /// The friends of a person, ascending.
 pub(crate) type Friends = Arc<Vec<u32>>;
 
-/// What a client does.
+/// An operation of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// Two become friends, or cease to be.
@@ -103,7 +103,7 @@ fn with_change(friends: &mut Vec<u32>, other: u32, add: bool) {
     }
 }
 
-/// What one client did.
+/// Results of one client.
 #[derive(Default)]
 struct Done {
     steps: Vec<Step>,

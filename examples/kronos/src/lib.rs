@@ -1,11 +1,12 @@
 //! # Applications of Kronos, the event ordering service (Weaver, §2.5)
 //!
-//! Each keeps its own data, as a program would that is spread over machines; what it asks of Kronos is only which of two events came first.
+//! Each keeps its own data, as a program spread over machines would; from Kronos it only needs to know which of two events came first.
 //!
-//! | module | what it is | what Kronos does for it |
+//! | module | application | benefit of Kronos |
 //! |---|---|---|
 //! | [`timeline`] | a social network's timelines, kept by replicas that hear of messages in different orders | replies stand below what they answer, everywhere |
-//! | [`kronograph`] | a graph store in shards, with friend recommendation | questions see each update everywhere or nowhere, and nobody waits for a lock |
+//! | [`kronograph`] | a graph store in shards, with friend recommendation | questions see each update everywhere or nowhere, and no operation waits
+//! for a lock |
 //! | [`bank`] | transfers over a key-value store in shards | transactions take effect in one order on all shards; those that cannot start over |
 //!
 //! The bank and the graph store have twins that lock, for comparison (figures 5.1 and 5.2): by a service of their own over the same wire

@@ -1,4 +1,4 @@
-//! What a run is asked to do, and what came of it.
+//! The parameters and the outcome of a run.
 
 use std::time::Duration;
 use world::clock::monotonic_ns;
@@ -9,7 +9,7 @@ use world::threads;
 pub struct Load {
     /// Clients that work at once.
     pub threads: usize,
-    /// What they do together.
+    /// Total operations of all clients.
     pub operations: usize,
     /// The same seed makes the same operations.
     pub seed: u64,
@@ -41,7 +41,7 @@ impl Load {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Operations done.
@@ -52,7 +52,7 @@ pub struct Outcome {
     pub repeated: u64,
     /// Calls of Kronos that assign orders.
     pub calls: u64,
-    /// Is what happened right? If not, what is wrong.
+    /// The first contradiction that the check found, if any.
     pub verdict: Result<(), String>,
 }
 

@@ -1,10 +1,10 @@
-//! A lock service: what the twins that lock ask, where the stores over Kronos ask Kronos.
+//! A lock service: the locking twins call it where the stores over Kronos call Kronos.
 //!
-//! Idea: a comparison is fair where both sides pay for the same things. So locks are had by a gRPC call over a real connection, as orders of Kronos
-//! are; and a granted lock is on disk before it is answered, as an order of Kronos is. The log serves no other end: nothing reads it again.
-//! Invariant: a lock is held by one exclusively, or shared; those who wait for it are served in the order in which they came. Whoever asks for several
-//! locks stands in all lines at once, so nobody waits in a circle.
-//! Cost: one call to acquire any number of locks; one to release them, for which nobody waits.
+//! Idea: a comparison is fair where both sides pay for the same things. So locks are taken by a gRPC call over a real connection, as orders of Kronos
+//! are; and a granted lock is on disk before the answer, as an order of Kronos is. The log has no other purpose: it is never read.
+//! Invariant: a lock is held by one exclusively, or shared; waiting calls are served in the order in which they came. A call for several locks stands
+//! in all lines at once, so there is no deadlock.
+//! Cost: one call to acquire any number of locks; one to release them, whose answer is not awaited.
 
 mod client;
 mod service;

@@ -1,8 +1,8 @@
 //! The timelines of a social network (Weaver, §2.5.1 and figure 2.6).
 //!
 //! Idea: each message is an event, and a reply must come after what it answers. Replicas hear of messages in whatever order the network
-//! delivers them; a timeline is shown in the order of arrival, except where Kronos knows better.
-//! Invariant: a reply never stands above the message that it answers, on any replica. Messages that nobody ordered stay as they arrived.
+//! delivers them; a timeline is shown in the order of arrival, except where Kronos has another order.
+//! Invariant: a reply never stands above the message that it answers, on any replica. Messages without an order stay as they arrived.
 //! Cost: one call of Kronos a rendering for the pairs that are not known to be ordered yet.
 
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ pub struct Post {
     pub event: Event,
     /// Who wrote it.
     pub author: String,
-    /// What it says.
+    /// The text of the message.
     pub text: String,
 }
 
@@ -62,7 +62,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// A replica that knows who is whose friend, both ways.
+    /// A replica that knows all friendships, in both directions.
     pub fn new(kronos: Kronos, friendships: &[(&str, &str)]) -> Replica {
         let mut friends: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (one, other) in friendships {
@@ -79,10 +79,10 @@ impl Replica {
         readers.for_each(|reader| timelines.entry(reader.clone()).or_default().push(post.clone()));
     }
 
-    /// What a user sees.
+    /// The timeline of a user.
     ///
     /// # Errors
-    /// Kronos is away.
+    /// Kronos cannot be reached.
     pub fn render(&self, user: &str) -> Result<Vec<Post>, KronosError> {
         let arrived = self.timelines.lock().get(user).cloned().unwrap_or_default();
         let arrived = &arrived[arrived.len().saturating_sub(SHOWN_MAX)..];

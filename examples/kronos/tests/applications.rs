@@ -75,7 +75,7 @@ fn the_bank_is_serial_and_loses_nothing() {
     server.is_empty();
 }
 
-/// The verification would notice: a store that keeps nobody away loses money.
+/// The verification detects a store without any order: it loses money.
 #[test]
 fn a_bank_without_order_is_found_out() {
     let load = Load { hop: Duration::from_micros(50), ..Load::new(8, 800) };

@@ -1,4 +1,4 @@
-//! Where the processes of a cluster are reached.
+//! Addresses of the processes of a cluster.
 
 use protocol::Node;
 use std::slice;
@@ -19,8 +19,8 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Where a process is reached; nowhere where the cluster has none of this number. The oracle is reached at each of its replicas: the one that leads
-    /// answers, and the others pass the message over.
+    /// The addresses of a process; none where the cluster has none of this number. The oracle has one for each of its replicas: the leader answers,
+    /// and the others ignore the message.
     pub fn of<'a>(&'a self, node: Node) -> &'a [String] {
         let one =
             |all: &'a [String], number: u16| all.get(usize::from(number)).map_or(&[][..], slice::from_ref);

@@ -1,4 +1,4 @@
-//! One process of the cluster: its machine, stepped by whoever brings it something, a thread for what is due by time, and one that makes its calls to truth.
+//! One process of the cluster: its machine, stepped by the thread that brings an input, a thread for timers, and one for its calls to truth.
 
 use crate::addresses::Addresses;
 use crate::content::Content;
@@ -28,15 +28,15 @@ const TICK: Duration = Duration::from_millis(2);
 /// Calls of truth that wait; the outcome of one more is unknown.
 const CALLS_MAX: usize = 256;
 
-/// Steps that one who brings something makes: what comes meanwhile is left to the thread of the machine then.
+/// Steps that the thread of an input makes; later inputs are left to the thread of the machine.
 const STEPS_MAX: usize = 16;
-/// Pause until another who steps the machine has ended.
+/// Pause of a driver that waits for the last step of another thread.
 const BREATH: Duration = Duration::from_micros(200);
 
 /// Why a machine stands still for good, if it does.
 type Failed = Arc<Mutex<Option<String>>>;
 
-/// Why a machine is not stepped again whose step has panicked: nobody knows how much of it was done.
+/// Why a machine is not stepped again after a panic: the step is done in part.
 const PANICKED: &str = "a step panicked";
 
 /// A process that runs until this is dropped.
@@ -49,11 +49,11 @@ pub struct Driver {
     truth: Option<Thread<()>>,
 }
 
-/// A machine, and what it needs beside itself.
+/// A machine, and the state of its process beside it.
 struct Stepper {
-    /// Who has it steps it; nobody else waits for it but its thread.
+    /// The holder of the lock steps it. Only its own thread waits for the lock; others leave their inputs to the holder.
     machine: Mutex<Machine>,
-    /// Set while a step is made, and for good by one that panics.
+    /// Set during a step; a step that panics leaves it set.
     is_amid_step: AtomicBool,
     node: Node,
     addresses: Addresses,
@@ -80,7 +80,7 @@ impl Driver {
         let driver = run(Node::Gate(number), machine, inputs, addresses, Some(truth), waiting)?;
         Ok((driver, handle))
     }
-    /// A shard, which fills its content from truth: all of it where it is empty, what is missing where it comes from a checkpoint.
+    /// A shard, which fills its content from truth: all of it where it is empty, the rest where it comes from a checkpoint.
     pub fn shard(
         number: u16,
         net: Box<dyn Net>,
@@ -98,7 +98,7 @@ impl Driver {
         let inputs = Arc::new(Inputs::new(net));
         run(Node::Shard(number), machine, inputs, addresses, Some(truth), Arc::default())
     }
-    /// A replica of the oracle, which the addresses name so. It keeps what it decided in a folder.
+    /// The replica of the oracle at these addresses. It stores its decisions in a folder.
     pub fn oracle(
         address: &str,
         net: Box<dyn Net>,
@@ -114,11 +114,11 @@ impl Driver {
     pub fn failure(&self) -> Option<String> {
         self.failed.lock().clone()
     }
-    /// What another process of the cluster speaks, where that is not what this one does: it hears nothing of it.
+    /// The wire version of another process of the cluster, where it differs from this one's: its messages are ignored.
     pub fn other_version(&self) -> Option<u8> {
         self.inputs.other_version()
     }
-    /// The scribe; each commit that has got its version in the cluster's sequence is told.
+    /// The scribe; `publish` gets each commit that has its version in the cluster's sequence.
     pub fn scribe(
         net: Box<dyn Net>,
         addresses: Addresses,
@@ -151,7 +151,7 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.inputs.close();
         self.thread.take();
-        // Who steps the machine at this moment ends soon. Threads of the network do not outlive the network, so they may not be the last who have it.
+        // Steps of other threads end soon. A thread of the network must not drop the last reference: the network's drop joins that thread.
         let mut stepper = self.stepper.take();
         while let Some(shared) = stepper.take() {
             stepper = Arc::try_unwrap(shared).err();
@@ -214,7 +214,7 @@ fn run(
     })
 }
 
-/// Makes calls of truth, one after another, until nobody can make one any more.
+/// Makes calls of truth, one after another, until all senders are gone.
 fn serve_calls(mut truth: Box<dyn Truth + Send>, calls: &Receiver<(u64, Call)>, answers: &Inputs) {
     for (token, call) in calls {
         let answer = perform(&mut *truth, &call);
@@ -232,7 +232,7 @@ impl Stepper {
                 self.inputs.await_ring(tick_ns);
                 left = Duration::ZERO;
             }
-            // What comes by the network wakes nobody where others step: they do not wait for this thread.
+            // Where other threads step, frames of the network are not waited for here.
             let mut machine = self.machine.lock();
             let stepping = Stepping::begin();
             let mut inputs = self.take(left);
@@ -253,7 +253,7 @@ impl Stepper {
             }
         }
     }
-    /// Steps the machine with what has come, unless somebody else does, who takes it then.
+    /// Steps the machine with the inputs that have come. If another thread steps it, that thread takes them.
     fn step_here(&self) {
         self.inputs.mark();
         let _stepping = Stepping::begin();
@@ -274,7 +274,7 @@ impl Stepper {
     fn is_over(&self) -> bool {
         self.inputs.is_closed() || self.failed.lock().is_some()
     }
-    /// What has come, to be stepped with by who has the machine.
+    /// The inputs that have come; to be called with the lock of the machine.
     fn take(&self, longest: Duration) -> Vec<Input> {
         self.inputs.unmark();
         let inputs = self.inputs.take(longest, &self.addresses);
@@ -296,7 +296,7 @@ impl Stepper {
         }
         self.is_amid_step.store(false, Ordering::Relaxed);
     }
-    /// Steps the machine, and does what it wants done.
+    /// Steps the machine, and carries out its outputs.
     ///
     /// # Errors
     /// It must not be stepped again.

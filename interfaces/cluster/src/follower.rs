@@ -1,12 +1,11 @@
-//! A follower: reads the cluster's sequence of commits from truth, and hands each whole commit to whoever keeps a copy of the graph.
+//! A follower: reads the cluster's sequence of commits from truth, and hands each whole commit to a copy of the graph.
 //!
 //! ```text
 //!   truth: commit versions, records by shards ── page after page ──> one list of changes a commit ──> copy
 //! ```
 //!
-//! Idea: a record has a list of changes for each shard, all in the order in which the transaction made them; a change that two shards carry out, or all, stands
-//! in the list of each. Merged again, they are the transaction.
-//! Invariant: the copy has all commits up to a version, and none behind it.
+//! Idea: a record has a list of changes for each shard, all in the order in which the transaction made them; a change that two shards apply, or all,
+//! is in the list of each. Merged again, they are the transaction. Invariant: the copy has all commits up to a version, and none behind it.
 
 use model::ChunkNo;
 use parking_lot::{Condvar, Mutex};
@@ -22,17 +21,17 @@ use world::threads::{self, Thread};
 
 /// A follower that found nothing new looks again after this long.
 const IDLE: Duration = Duration::from_millis(10);
-/// One whose truth did not answer, or whose copy took nothing, tries again after this long.
+/// Pause before a retry, if truth did not answer, or the copy took nothing.
 const AGAIN: Duration = Duration::from_millis(200);
 /// The longest time until it tries again.
 const AGAIN_MAX: Duration = Duration::from_secs(10);
-/// It says so often how far it is, so that the log keeps what it has not read.
+/// How often it reports its position, so that the log keeps unread commits.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Why a copy did not take commits, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotTaken {
-    /// It may take them when asked again: its disk was full, perhaps.
+    /// It may succeed later: its disk was full, perhaps.
     ForNow(String),
     /// It can take none any more.
     ForGood(String),
@@ -42,12 +41,12 @@ pub enum NotTaken {
 pub trait GraphCopy: Send {
     /// The version of the last commit that it has.
     fn commit_version(&self) -> u64;
-    /// Takes over commits behind the last, in order; they stay, whatever happens from then on.
+    /// Applies commits behind the last, in order; they are durable on return.
     ///
     /// # Errors
-    /// Why it did not take all of them; those before the first that is missing may be there.
+    /// Why it did not take all of them; those before the first missing one may be there.
     fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken>;
-    /// The base whose records it takes, where it has not taken all of them yet: it can go on with them, whatever happened in between.
+    /// The base that it has begun and not completed: it can continue with its records, whatever happened in between.
     fn base_begun(&self) -> Option<u64> {
         None
     }
@@ -59,10 +58,10 @@ pub trait GraphCopy: Send {
         let _ = base;
         Ok(())
     }
-    /// It began with nothing, and has the whole base of the log now. Earlier moments are none of the cluster's: nobody may ask for them.
+    /// It began empty, and has the whole base of the log now. Earlier moments are not the cluster's: they must not be readable.
     ///
     /// # Errors
-    /// Its past does not begin here yet; it is told again, before it takes more.
+    /// Its past does not begin here yet; it is called again, before it gets more.
     fn has_base(&mut self) -> Result<(), NotTaken> {
         Ok(())
     }
@@ -102,7 +101,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Begins behind the last commit of the copy. What it has not read yet is kept in the log under its name.
+    /// Begins behind the last commit of the copy. The log keeps unread commits for it under its name.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -130,7 +129,7 @@ impl Follower {
         let thread = threads::try_spawn("cluster-follow", move || following.run(copy))?;
         Ok(Follower { progress, _thread: thread })
     }
-    /// How far it is, for others.
+    /// Its progress, for other threads.
     pub(crate) fn progress(&self) -> Arc<FollowProgress> {
         self.progress.clone()
     }
@@ -173,13 +172,13 @@ struct FollowerState {
     truth: Box<dyn Sequence + Send>,
     /// The base that its copy began with; or the commit version of the copy when it was opened, which was not below the base.
     begun: u64,
-    /// When it said how far it is, and how far that was.
+    /// When it last reported its position, and the position.
     said: Option<(u64, u64)>,
     /// There was nothing behind that when it looked last.
     is_at_end: bool,
-    /// The shard of each chunk, as truth told last. Chunks do not move.
+    /// The shard of each chunk, by truth's last answer. Chunks do not move.
     owners: BTreeMap<u32, u16>,
-    /// Why the copy took nothing last, which is told once.
+    /// Why the copy took nothing last, which is logged once.
     told: Option<String>,
     /// So long until it tries again when the copy takes nothing: each time twice as long, up to [`AGAIN_MAX`].
     again: Duration,
@@ -275,7 +274,7 @@ impl FollowerState {
             NotTaken::ForGood(why) => Err(why),
         }
     }
-    /// Tells once why nothing was taken.
+    /// Logs once why nothing was taken.
     fn tell(&mut self, why: String) -> Unknown {
         if self.told.as_ref() != Some(&why) {
             eprintln!("the replica of this gate took no commit, and tries again: {why}");
@@ -284,7 +283,7 @@ impl FollowerState {
         Unknown
     }
 
-    /// Says how far it is, now and then.
+    /// Reports its position, now and then.
     fn say(&mut self, commit_version: u64) -> Result<(), Unknown> {
         let now_ns = clock::monotonic_ns();
         let is_due = |then: u64| now_ns >= then.saturating_add(clock::span_ns(TELL_EVERY));
@@ -317,7 +316,7 @@ impl FollowerState {
     }
 }
 
-/// Tells a copy that it has the base that it began, if it has.
+/// Informs a copy that it has the base that it began, if it has.
 fn end_base(copy: &mut impl GraphCopy) -> Result<bool, NotTaken> {
     let has_it = copy.base_begun().is_some_and(|base| copy.commit_version() >= base);
     if has_it {
@@ -326,7 +325,7 @@ fn end_base(copy: &mut impl GraphCopy) -> Result<bool, NotTaken> {
     Ok(has_it)
 }
 
-/// Why a copy cannot go on: what it lacks is cut off from the log.
+/// Why a copy cannot go on: commits that it lacks are cut off from the log.
 pub(crate) fn too_old(commit_version: u64, base: u64) -> String {
     format!("it has the commits up to {commit_version}, and the cluster's log begins at {base} by now")
 }

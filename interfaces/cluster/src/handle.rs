@@ -1,4 +1,4 @@
-//! The way into a gate for threads of the same process: reads and commits that wait for their end, up to a time.
+//! The handle of a gate for threads of the same process: reads and commits that wait for their end, up to a time.
 
 use crate::inputs::Inputs;
 use model::walk;
@@ -15,7 +15,7 @@ use world::clock::{after_ns, monotonic_ns};
 /// Requests that wait at a gate; one more is refused.
 const REQUESTS_MAX: usize = 8_192;
 
-/// Who waits for shards looks so often whether its statement is over.
+/// How often a thread that waits for shards checks whether its statement is over.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Why a request has no answer.
@@ -23,7 +23,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub enum Failure {
     /// Nothing of it happened, or ever will; it may be tried again.
     Refused(Refusal),
-    /// Nobody knows; a commit may be there, or come yet.
+    /// The outcome is unknown; the commit may be there, or come yet.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Where one answer is waited for. Who waits sleeps at once: a channel that looks a few times first takes the processor from who makes the answer.
+/// A slot for one answer. A waiting thread sleeps at once: a channel that spins first takes the processor from the thread that makes the answer.
 #[derive(Default)]
 pub(crate) struct AnswerSlot {
     state: Mutex<AnswerSlotState>,
@@ -52,7 +52,7 @@ pub(crate) struct AnswerSlot {
 #[derive(Default)]
 struct AnswerSlotState {
     told: Option<RequestOutcome>,
-    /// Nobody will tell anything any more.
+    /// No answer will come any more.
     is_closed: bool,
 }
 
@@ -104,11 +104,11 @@ pub(crate) enum RequestOutcome {
 /// Takes an answer, or nothing where none came in time, on the thread that steps the gate, which has the gate meanwhile: it does little, and waits for nothing.
 pub(crate) type TakeAnswer = Box<dyn FnOnce(Option<RequestOutcome>) + Send>;
 
-/// Who waits for an answer.
+/// The receiver of an answer.
 pub(crate) enum Waiter {
     /// A thread.
     Slot(Arc<AnswerSlot>),
-    /// Nobody; until this time (of [`monotonic_ns`]).
+    /// A callback, up to this time (of [`monotonic_ns`]).
     Later(u64, TakeAnswer),
 }
 
@@ -129,25 +129,25 @@ pub(crate) struct Waiting {
     lingering: Option<(u64, Lingering)>,
 }
 
-/// Something that somebody may ask for again.
+/// An object that may be used again.
 type Lingering = Arc<dyn Any + Send + Sync>;
 
 impl Waiting {
-    /// Who is left when the gate has ended, to be told so by who holds no lock.
+    /// The receivers that are left when the gate has ended, to be called without a lock.
     pub(crate) fn end(&mut self) -> Vec<Waiter> {
         self.lingering = None;
         std::mem::take(&mut self.by_request).into_values().collect()
     }
-    /// What lingers no more, to be dropped by who holds no lock.
+    /// Lingering objects whose time is over, to be dropped without a lock.
     pub(crate) fn take_over(&mut self, now_ns: u64) -> Option<Lingering> {
         let is_over = self.lingering.as_ref().is_some_and(|(until_ns, _)| now_ns >= *until_ns);
         if is_over { self.lingering.take().map(|(_, lingering)| lingering) } else { None }
     }
-    /// Who waits for this request, to be told by who holds no lock.
+    /// The receiver for this request, to be called without a lock.
     pub(crate) fn take(&mut self, request: u64) -> Option<Waiter> {
         self.by_request.remove(&request)
     }
-    /// Who waits for later and got nothing in its time, to be told so by who holds no lock.
+    /// The callbacks whose time is over, to be called without a lock.
     pub(crate) fn take_late(&mut self, now_ns: u64) -> Vec<Waiter> {
         let is_late = |waiter: &Waiter| matches!(waiter, Waiter::Later(until_ns, _) if now_ns >= *until_ns);
         let late: Vec<u64> = self
@@ -169,7 +169,7 @@ pub struct GateHandle {
 }
 
 impl GateHandle {
-    /// Is an epoch open here?
+    /// Is the gate in an open epoch?
     pub fn is_open(&self) -> bool {
         self.gate.lock().is_open()
     }
@@ -177,7 +177,7 @@ impl GateHandle {
     pub fn route(&self, chunk: u32) -> Option<Route> {
         self.gate.lock().route(chunk)
     }
-    /// A chunk number that nobody else will get, and its shard; nothing while there is none.
+    /// A unique chunk number, and its shard; none while there is no lease.
     pub fn take_chunk(&self) -> Option<(u32, u16)> {
         self.gate.lock().take_chunk()
     }
@@ -189,13 +189,13 @@ impl GateHandle {
     pub fn open_reads(&self) -> usize {
         self.gate.lock().open_reads()
     }
-    /// What was done so far.
+    /// The counters so far.
     pub fn counts(&self) -> GateCounts {
         self.gate.lock().counts()
     }
 
-    /// Reads from one snapshot, strictly: everything that was acknowledged before is in it. Answers the number of the read, which is open until it is
-    /// closed, and the answers by shard. After a failure nothing is open. It ends with the statement of this thread.
+    /// Reads from one snapshot, strictly: everything that was acknowledged before is in it. Returns the number of the read, which is open until it is
+    /// closed, and the answers by shard. After a failure nothing is open. Ends with the statement of this thread.
     pub fn read(
         &self,
         queries: Vec<(u16, Bytes)>,
@@ -228,7 +228,7 @@ impl GateHandle {
             }
         }
     }
-    /// Keeps something alive for a time, instead of what was kept so before.
+    /// Keeps an object alive for a time, instead of the one before.
     pub(crate) fn linger(&self, time: Duration, what: Lingering) {
         let before = self.waiting.lock().lingering.replace((after_ns(time), what));
         drop(before);
@@ -238,7 +238,7 @@ impl GateHandle {
         // Where this does not get through, the end of the epoch closes it.
         self.inputs.put(Input::Close(request));
     }
-    /// Commits; the read that it is based on stays open. Answers its stamp when it is on disk and every gate has heard of it.
+    /// Commits; the read that it is based on stays open. Returns its stamp when it is on disk and every gate has heard of it.
     pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
         let input = |request| Input::Commit { request, commit };
         let received = |place: &AnswerSlot, longest| match place.receive(longest) {
@@ -252,7 +252,8 @@ impl GateHandle {
         }
     }
 
-    /// As [`GateHandle::read`], without waiting: `take` gets the answer, or nothing. The read that it is told of is over with the call. False where nothing is asked.
+    /// As [`GateHandle::read`], without waiting: `take` gets the answer, or none. The read is closed after the callback. False where no request is
+    /// sent.
     pub(crate) fn read_later(
         &self,
         queries: Vec<(u16, Bytes)>,

@@ -1,8 +1,8 @@
 //! Inputs of one machine: frames of the network, answers of truth, requests of a gate's handle; and who steps it with them.
 //!
-//! Idea: whoever brings an input steps the machine with it, unless somebody does at this moment, who then takes that input, too (flat combining: Hendler, Incze,
-//! Shavit, Tzafrir, SPAA 2010). So an answer of a shard wakes one thread on its way, not three. The thread of the machine is left with what is due by time, and
-//! with inputs of those who hold locks.
+//! Idea: the thread that brings an input steps the machine with it. If another thread steps it at this moment, that thread takes the input too (flat combining:
+//! Hendler, Incze, Shavit, Tzafrir, SPAA 2010). So an answer of a shard wakes one thread on its way, not three. The thread of the machine has the timers, and the
+//! inputs of threads that hold locks.
 
 use crate::addresses::Addresses;
 use parking_lot::{Condvar, Mutex};
@@ -22,11 +22,11 @@ pub(crate) const STEP_INPUTS_MAX: usize = 256;
 const LOCAL_INPUTS_MAX: usize = 16_384;
 
 thread_local! {
-    /// This thread has a machine: what it puts, it steps with next.
+    /// This thread holds a machine: inputs that it puts go into its next step.
     static IS_STEPPING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// For as long as it lives, its thread has a machine, and nothing pauses that runs there.
+/// While it lives, its thread holds a machine, and no query on this thread pauses.
 pub(crate) struct Stepping(Still);
 
 impl Stepping {
@@ -42,18 +42,18 @@ impl Drop for Stepping {
     }
 }
 
-/// What waits for the next step of a machine.
+/// The queue of inputs for the next step of a machine.
 pub(crate) struct Inputs {
     net: Box<dyn Net>,
     local: Mutex<VecDeque<Input>>,
     closed: AtomicBool,
     /// One more than the version of a frame that this program does not read; 0 while there was none.
     stranger: AtomicU16,
-    /// Steps the machine with what has come, on the thread that calls it; none where only its own thread steps it.
+    /// Steps the machine on the calling thread; none where only its own thread steps it.
     step_here: OnceLock<Arrived>,
-    /// Something came since a step began.
+    /// An input came since the last step began.
     pending: AtomicBool,
-    /// The thread of the machine is to look.
+    /// The thread of the machine has work.
     is_rung: Mutex<bool>,
     bell: Condvar,
 }
@@ -86,17 +86,17 @@ impl Inputs {
     pub(crate) fn other_version(&self) -> Option<u8> {
         self.stranger.load(Ordering::Relaxed).checked_sub(1).map(|version| version as u8)
     }
-    /// From now on who brings something steps the machine by this, where the network can do so. Set once.
+    /// From now on the thread that brings an input steps the machine by this, if the network supports that. Set once.
     pub(crate) fn step_by(&self, step: Arrived, arrived: Arrived) {
         if self.net.on_arrival(arrived) {
             let _ = self.step_here.set(step);
         }
     }
-    /// Do others step the machine than its thread?
+    /// Do other threads step the machine than its own?
     pub(crate) fn is_stepped_here(&self) -> bool {
         self.step_here.get().is_some()
     }
-    /// The thread of the machine looks at once, or when it waits next.
+    /// Wakes the thread of the machine; if it is not waiting, its next wait ends at once.
     pub(crate) fn ring(&self) {
         if self.is_stepped_here() {
             *self.is_rung.lock() = true;
@@ -105,7 +105,7 @@ impl Inputs {
             self.net.wake();
         }
     }
-    /// Waits until it is rung, but no longer than until then (of [`clock::monotonic_ns`]).
+    /// Waits for [`Inputs::ring`], at most until this time (of [`clock::monotonic_ns`]).
     pub(crate) fn await_ring(&self, until_ns: u64) {
         let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
         let mut is_rung = self.is_rung.lock();
@@ -114,17 +114,17 @@ impl Inputs {
         }
         *is_rung = false;
     }
-    /// Something came. Who says so and then finds the machine taken may leave it to who has it.
+    /// An input came. A thread that then finds the machine locked may leave the input to the holder.
     pub(crate) fn mark(&self) {
         self.pending.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
-    /// A step takes all that has come by now.
+    /// A step takes all inputs that have come.
     pub(crate) fn unmark(&self) {
         self.pending.store(false, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
-    /// Did something come since the last step began? To be asked by who has given the machine back.
+    /// Did an input come since the last step began? To be called after the machine is unlocked.
     pub(crate) fn is_marked(&self) -> bool {
         fence(Ordering::SeqCst);
         self.pending.load(Ordering::Relaxed)
@@ -139,7 +139,7 @@ impl Inputs {
         }
         is_put
     }
-    /// As [`Inputs::put`], and this thread steps the machine. It may hold no lock that is taken by who is told then: see [`crate::handle::TakeAnswer`].
+    /// As [`Inputs::put`], and this thread steps the machine. It must not hold a lock that a [`crate::handle::TakeAnswer`] takes.
     pub(crate) fn put_and_step(&self, input: Input) -> bool {
         let Some(step) = self.step_here.get() else { return self.put(input) };
         let is_put = self.put_quietly(input);
@@ -162,7 +162,7 @@ impl Inputs {
         local.push_back(input);
         true
     }
-    /// What has come; waits for something, but no longer than this. Frames of strangers are passed over.
+    /// Takes the queued inputs; waits for one, but at most for `longest`. Frames of unknown senders are ignored.
     pub(crate) fn take(&self, longest: Duration, addresses: &Addresses) -> Vec<Input> {
         let mut inputs = Vec::new();
         let waits = self.local.lock().is_empty();

@@ -4,18 +4,19 @@
 //!   network ──> inputs ──┐                        ┌──> network
 //!   truth ──> answers ───┼──> step(now, inputs) ──┼──> calls ──> thread of truth
 //!   handle of a gate ────┘     one thread         ├──> content of a shard: apply, query
-//!                                                 └──> who waits at a gate
+//!                                                 └──> threads that wait at a gate
 //! ```
 //!
-//! Idea: a [`Driver`] is one thread that waits for inputs, steps one machine of [`protocol`], and does what comes out. It decides nothing.
-//! Invariants: the machine's thread waits for nobody but its inputs; calls of truth, requests and inputs have bounded queues. What finds one full is
-//! answered as unknown or refused, and the protocol asks again.
-//! The oracle is a group of replicas (`oracle`), one or three, that keep what they decide in a log on disk.
+//! Idea: a [`Driver`] is one thread that waits for inputs, steps one machine of [`protocol`], and carries out the outputs. It decides nothing.
+//! Invariants: the machine's thread waits only for its inputs; calls of truth, requests and inputs have bounded queues. If one is full the call is
+//! answered as unknown or refused, and the protocol repeats it.
+//! The oracle is a group of replicas (`oracle`), one or three, that store their decisions in a log on disk.
 //! Limits today: a shard's content takes its own part of a record only, so chunks do not move.
 //!
-//! Beside a gate, a [`GateReplica`] keeps the whole graph and takes over the one sequence of commits from truth, for what needs either.
+//! Beside a gate, a [`GateReplica`] keeps the whole graph and applies the one sequence of commits from truth, for features that need either.
 //!
-//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet; [`Follower`], [`GateReplica`], `log_base`, [`UsageExchange`].
+//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the graph content of shards; [`Follower`],
+//! [`GateReplica`], `log_base`, [`UsageExchange`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

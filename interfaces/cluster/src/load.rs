@@ -1,11 +1,11 @@
-//! The first content of a cluster: a database of one machine, as commits that come before everything.
+//! The first content of a cluster: a database of one machine, as commits before all others.
 //!
 //! ```text
 //!   database ── chunks to shards ── records: names · vertices · edges · indexes, constraints, entries ──> truth, before the first epoch
 //! ```
 //!
-//! Each chunk gets its shard as it streams by (linear deterministic greedy, Stanton and Kliot, KDD 2012): the one with most of its neighbours, the less the fuller
-//! that is. Vertices and edges keep their ids.
+//! Each chunk gets its shard as it streams by (linear deterministic greedy, Stanton and Kliot, KDD 2012): the shard with most of its neighbours,
+//! weighted by its free capacity. Vertices and edges keep their ids.
 
 use crate::graph::{RecordParts, by_shards};
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, VertexId};
@@ -16,7 +16,7 @@ use store::{Change, EdgeScratch, LabelFilter, NameDefinition, Snapshot, StoreErr
 const RECORD_CHANGES: usize = 5_000;
 /// Bytes of changes of one record that are enough; one change may be larger.
 const RECORD_BYTES_ENOUGH: usize = 1 << 20;
-/// A shard takes so many times its even share of the vertices, in percent.
+/// Capacity of a shard, in percent of its even share of the vertices.
 const CAPACITY_PERCENT: u64 = 105;
 
 /// The shard of each chunk of a graph.
@@ -57,10 +57,10 @@ pub fn place(graph: &Snapshot, shards: u16) -> Result<BTreeMap<ChunkNo, u16>, St
     Ok(owners)
 }
 
-/// Makes records of a graph whose chunks lie on these shards, in order, and hands each over.
+/// Makes records of a graph whose chunks lie on these shards, in order, and passes each to `take`.
 ///
 /// # Errors
-/// A page cannot be read; or what `take` says.
+/// A page cannot be read; or an error of `take`.
 pub fn records<E: From<StoreError>>(
     graph: &Snapshot,
     owners: &BTreeMap<ChunkNo, u16>,

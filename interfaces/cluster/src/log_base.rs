@@ -1,11 +1,11 @@
-//! The base of the cluster's log, made by a replica: what was committed long ago, as few records that make the same graph. What it replaces is deleted.
+//! The base of the cluster's log, made by a replica: old commits as few records that make the same graph. The commits that it replaces are deleted.
 //!
 //! ```text
 //!   replica at commit version n ── its graph as records ──> truth, beside the log ── all followers have n? ──> the log begins with them ──> what is below is deleted
 //! ```
 //!
-//! Idea: a base is a part of the log as any other, so shards and replicas that begin anew read it as they read commits. The first follower by name that lives makes it.
-//! Cost: the graph is written once more whenever as much was committed as it has bytes; so writing bases is no more than writing commits.
+//! Idea: a base is a part of the log like any other, so new shards and replicas read it as they read commits. The first live follower by name makes
+//! it. Cost: the graph is written once more whenever as many bytes were committed as it has; so bases cost no more than commits.
 
 use crate::follower::FollowProgress;
 use crate::load;
@@ -22,7 +22,7 @@ use world::threads::{self, Thread};
 
 /// Bytes of them after which another is due, of a small graph.
 const BASE_BYTES: u64 = 256 << 20;
-/// To read a commit again costs as much as to write so many bytes of a base.
+/// Cost of reading a commit again, in bytes of a base.
 const COMMIT_COST_BYTES: u64 = 4 << 10;
 /// It looks so often whether a base is due.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ const SILENT_US: u64 = 60_000_000;
 enum NotMade {
     Store(StoreError),
     Unknown,
-    /// Nobody wants it any more.
+    /// It is no longer wanted.
     Stopped,
 }
 
@@ -61,7 +61,7 @@ struct BaseStop {
     told: Condvar,
 }
 
-/// What it needs of its replica.
+/// The parts of its replica that it needs.
 pub(crate) struct BaseParts {
     pub(crate) name: String,
     pub(crate) shards: u16,
@@ -102,7 +102,7 @@ struct BaseMaking {
     bytes_before: u64,
     /// Bytes of the last base.
     last_bytes: u64,
-    /// Whom it waits for, which is told once.
+    /// The follower that it waits for, which is logged once.
     told: Option<String>,
 }
 
@@ -174,7 +174,7 @@ impl BaseMaking {
                 || bytes - self.bytes_before >= BASE_BYTES.max(self.last_bytes))
     }
 
-    /// Puts down the graph of the replica; its commit version, and how many records that are. Nothing where they are no fewer than the commits.
+    /// Stores the graph of the replica as records; returns its commit version, and their number. None where they are no fewer than the commits.
     fn make(&mut self, truth: &mut dyn Sequence) -> Result<Option<(u64, u64)>, NotMade> {
         let (_, _, bytes_before) = self.parts.progress.read();
         let graph = self.parts.database.snapshot();

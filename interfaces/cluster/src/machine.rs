@@ -1,4 +1,4 @@
-//! The five machines behind one step, and what they share with other threads.
+//! The five machines behind one step, and the state they share with other threads.
 
 use crate::content::Content;
 use crate::oracle::{OracleReplica, Posted};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Hears each commit with its version in the cluster's sequence.
 pub(crate) type Publish = Box<dyn FnMut(u64, CommitId) + Send>;
 
-/// What a step wants done.
+/// The outputs of a step.
 pub(crate) enum Outputs {
     /// Things of every kind.
     Each(Vec<Output>),
@@ -18,7 +18,7 @@ pub(crate) enum Outputs {
     Posted(Vec<Posted>),
 }
 
-/// One machine and what belongs to it.
+/// One machine and its state.
 pub(crate) enum Machine {
     /// The handle looks at the gate, too.
     Gate(Arc<Mutex<Gate>>),
@@ -29,7 +29,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// What is to be done.
+    /// Steps the machine, and returns the outputs.
     ///
     /// # Errors
     /// The disk of an oracle failed: it must not be stepped again.

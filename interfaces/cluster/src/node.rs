@@ -11,7 +11,7 @@ use world::net::{Cover, NetError, TcpNet};
 /// How soon a process that is lost is noticed. A process of a busy machine may be silent for a second.
 const TIMING: Timing = Timing { heartbeat_us: 100_000, lease_us: 3_000_000, resend_us: 10_000, tau_us: None };
 
-/// What a process does.
+/// The role of a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum NodeRole {
     /// Serves clients; by number.
@@ -44,7 +44,7 @@ impl NodeRole {
             NodeRole::Scribe | NodeRole::Keeper => 0,
         }
     }
-    /// All processes of a cluster, those that others need first.
+    /// All processes of a cluster, those first that others need.
     pub fn all(addresses: &Addresses) -> Vec<NodeRole> {
         let gates = (0..addresses.gates.len() as u16).map(NodeRole::Gate);
         let shards = (0..addresses.shards.len() as u16).map(NodeRole::Shard);
@@ -66,9 +66,9 @@ impl NodeRole {
 /// How the processes of a cluster know each other.
 #[derive(Default)]
 pub struct Credentials {
-    /// What all of them know.
+    /// The shared secret.
     pub secret: Vec<u8>,
-    /// Certificates; without them whoever reads the wire reads everything.
+    /// Certificates; without them traffic is not encrypted.
     pub tls: Option<PeerTls>,
 }
 
@@ -80,7 +80,8 @@ pub struct RunningNode {
 }
 
 impl RunningNode {
-    /// Starts a process, which listens at the address that others know it by, or at another that leads there. An oracle needs no truth, and a folder; a shard makes checkpoints in its folder, if it has one.
+    /// Starts a process, which listens at its published address, or at another that leads there. An oracle needs no truth, and a folder; a shard
+    /// makes checkpoints in its folder, if it has one.
     ///
     /// # Errors
     /// Its address is taken, the system gives no thread, or the folder of an oracle cannot be read or written.
@@ -118,7 +119,7 @@ impl RunningNode {
         let driver = driver.map_err(failed)?;
         Ok(RunningNode { gate, addresses: addresses.clone(), driver })
     }
-    /// What the database of a gate is opened with; none where this is no gate. Its chunks may take so many bytes of memory.
+    /// The parts with which the database of a gate is opened; none where this is no gate. Its chunks may take `memory_bytes` of memory.
     pub fn gate(&self, memory_bytes: Option<u64>) -> Option<transact::GateParts> {
         let (handle, number) = self.gate.as_ref()?;
         Some(graph::gate(handle, *number, &self.addresses, memory_bytes))
@@ -140,7 +141,7 @@ impl RunningNode {
     }
 }
 
-/// So many addresses of this machine that nobody listens on now.
+/// Free addresses of this machine.
 ///
 /// # Errors
 /// The system gives none.

@@ -1,15 +1,14 @@
-//! One replica of the oracle: what it is asked goes into a log that all replicas apply, and is answered when a majority has it on disk.
+//! One replica of the oracle: requests go into a log that all replicas apply, and are answered when a majority has them on disk.
 //!
 //! ```text
-//!   Ask, Order, Forget ──> leader ── entries ──> followers        every replica hears every question; only the one that leads answers
+//!   Ask, Order, Forget ──> leader ── entries ──> followers        every replica gets every request; only the leader answers
 //!                            │ on disk at a majority
 //!                            └──> Oracle::step ──> Told, Ordering
 //! ```
 //!
-//! Idea: an entry is the message itself, as it came over the network, so that there is one form of it. Applying it gives the answer.
-//! Invariants: no answer leaves before its decision is on disk at a majority; so a decision that anybody has heard of is never made another way,
-//! whoever is killed. A question that is asked again while it is on its way into the log is not put there twice.
-//! Cost: one sync of the log for all questions that came while the last one ran.
+//! Idea: an entry is the message itself, as received, so that there is one form of it. Applying it gives the answer. Invariants: no answer leaves
+//! before its decision is on disk at a majority; so a published decision is never made another way, whichever replica is killed. A request that is
+//! repeated while it is on its way into the log is not logged twice. Cost: one sync of the log for all requests that came while the last one ran.
 
 use protocol::message::{Body, Message};
 use protocol::{Input, Node, Oracle, Output, Rules, wire};
@@ -22,11 +21,11 @@ use world::disk::Disk;
 
 /// Time between ticks of the log: an election begins after 10 to 19 of them.
 const TICK_US: u64 = 30_000;
-/// What nobody asks about any more is forgotten so often: an entry of the log each time.
+/// How often unneeded decisions are forgotten: an entry of the log each time.
 const FORGET_EVERY_US: u64 = 1_000_000;
-/// Questions on their way into the log; one more is passed over, and asked again.
+/// Requests on their way into the log; further ones are ignored, and will be repeated.
 const PENDING_MAX: usize = 4_096;
-/// Bytes of the log that are read again at a start, at most, before a snapshot takes their place.
+/// Bytes of the log that are read again at a start, at most, before a snapshot replaces them.
 const SNAPSHOT_BYTES: u64 = 4 << 20;
 /// Entries that are kept behind a snapshot for replicas that are a little late; one may hold thousands of pairs.
 const ENTRIES_KEPT: u64 = 64;
@@ -52,7 +51,7 @@ impl StateMachine for Decisions {
     }
 }
 
-/// What tells one request from another: the asker, its epoch, and its number for the question or none.
+/// Identifies a request: the asker, its epoch, and its number for the question or none.
 type RequestName = (Node, u64, Option<u64>);
 
 /// See the head of this file.
@@ -63,20 +62,20 @@ pub(crate) struct OracleReplica {
     names: BTreeSet<RequestName>,
     next_token: u64,
     next_tick_us: u64,
-    /// What may be forgotten, of which the log does not know yet.
+    /// A request to forget that is not in the log yet.
     forget: Option<Message>,
     next_forget_us: u64,
 }
 
-/// What is on its way into the log.
+/// A message on its way into the log.
 enum OnItsWay {
-    /// Somebody waits for the answer.
+    /// A process waits for the answer.
     Request(RequestName),
     /// Something to be forgotten.
     Forget(Message),
 }
 
-/// A message for somebody.
+/// A message to a process.
 pub(crate) enum Posted {
     /// For a process of the cluster.
     To(Node, Message),
@@ -114,7 +113,7 @@ impl OracleReplica {
         })
     }
 
-    /// Takes inputs, and says what is to be sent. After an error it must not be used again.
+    /// Takes inputs, and returns messages to send. After an error it must not be used again.
     pub(crate) fn step(
         &mut self,
         now_us: u64,

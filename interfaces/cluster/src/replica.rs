@@ -1,4 +1,4 @@
-//! The replica of a gate: a database in a folder that follows the cluster's sequence, begun when something first asks for it.
+//! The replica of a gate: a database in a folder that follows the cluster's sequence, started on first use.
 
 use crate::follower::{Follower, GraphCopy, NotTaken, too_old};
 use crate::log_base::{BaseMaker, BaseParts};
@@ -13,9 +13,9 @@ use transact::Followed;
 use world::disk::{self, RealDisk};
 use world::{clock, files};
 
-/// Whoever waits for a replica looks so often whether it is still wanted.
+/// How often a caller that waits for a replica checks whether it may go on.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Commits get their versions so soon; truth is asked again after this.
+/// Pause before truth is asked again whether commits have their versions.
 const VERSIONED_SOON: Duration = Duration::from_millis(2);
 
 /// In the folder of a replica that has not taken all of the log's base yet: the commit version of that base, in digits. It goes on with this base alone.
@@ -37,7 +37,7 @@ pub struct GateReplica {
     options: Options,
     connect: Arc<Connect>,
     running: Mutex<Option<Arc<Running>>>,
-    /// Held by who opens it.
+    /// Held by the thread that opens it.
     opening: Mutex<()>,
 }
 
@@ -51,7 +51,7 @@ struct Running {
 }
 
 impl GateReplica {
-    /// A replica of the gate with this number, in a cluster of so many shards, in a folder that nobody else uses. Nothing is opened yet.
+    /// A replica of the gate with this number, in a cluster of this many shards, in a folder of its own. Nothing is opened yet.
     pub fn new(
         (gate, shards): (u16, u16),
         folder: PathBuf,
@@ -69,7 +69,7 @@ impl GateReplica {
             opening: Mutex::default(),
         }
     }
-    /// Makes a base of the cluster's log after so many commits already, while the graph is small.
+    /// Makes a base of the cluster's log after as few as `commits` commits, while the graph is small.
     #[must_use]
     pub fn with_base_after(self, commits: u64) -> GateReplica {
         GateReplica { base_after: commits, ..self }
@@ -89,7 +89,7 @@ impl GateReplica {
         let _opening = self.opening.lock();
         self.open()
     }
-    /// Opens it, if it is not open. Nobody else may do so meanwhile.
+    /// Opens it, if it is not open, under the lock `opening`.
     fn open(&self) -> Result<Arc<Running>, Error> {
         if let Some(running) = &*self.running.lock() {
             return Ok(running.clone());
@@ -192,8 +192,8 @@ fn stopped(failure: String) -> Error {
     )
 }
 
-/// Why this database cannot follow, if so: the last commit here is not the one that truth has at its commit version, or what it lacks is cut off from the log. A commit version
-/// that was given again, to another commit, was given later.
+/// Why this database cannot follow, if so: its last commit is not truth's at that commit version, or commits that it lacks are cut off from the log.
+/// A commit version that was given again, to another commit, was given later.
 fn cannot_follow(
     database: &Database,
     base_begun: Option<u64>,
@@ -217,7 +217,7 @@ fn cannot_follow(
 /// A database that takes over commits.
 struct DatabaseCopy {
     database: Database,
-    /// Where it is written down that the base is not whole.
+    /// The file that marks an incomplete base.
     base_file: PathBuf,
     base: Option<u64>,
 }

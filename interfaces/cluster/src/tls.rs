@@ -1,4 +1,4 @@
-//! TLS between the processes of a cluster: each shows a certificate, and takes only those that the cluster's own authority signed.
+//! TLS between the processes of a cluster: each shows a certificate, and accepts only those that the cluster's own authority signed.
 //!
 //! Connections carry frames one way (`world::net`), so nothing comes back on one behind its handshake: no session tickets, TLS 1.3 alone.
 
@@ -20,10 +20,10 @@ use std::time::Duration;
 use world::clock;
 use world::net::{Cover, Wire};
 
-/// Why peers are refused is told so often at most.
+/// How often refusals of peers are logged at most.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// What a process shows, and whom it takes.
+/// The certificate of a process, and the authority it accepts.
 pub struct PeerTls {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -34,7 +34,7 @@ pub struct PeerTls {
 }
 
 impl PeerTls {
-    /// Reads a chain of certificates (the process' own first), its private key, and the certificates of who signs those of the cluster, all PEM.
+    /// Reads a chain of certificates (the process' own first), its private key, and the certificates of the cluster's authority, all PEM.
     ///
     /// # Errors
     /// A file cannot be read, holds none, or the key is not the certificate's; in words.
@@ -91,10 +91,10 @@ impl PeerTls {
         let (client, server, told_ns) = (Arc::new(client), Arc::new(server), AtomicU64::new(0));
         Ok(PeerTls { client, server, told_ns, servers, clients, chain })
     }
-    /// Would another process take what this one shows, both where it is connected to at this address and where it connects?
+    /// Would another process accept this one's certificate, as a server at this address and as a client?
     ///
     /// # Errors
-    /// Why not, in words.
+    /// The reason, in words.
     pub fn check(&self, address: &str) -> Result<(), String> {
         let refused = |error: &dyn Display| format!("the certificate is not taken for {address}: {error}");
         let name = name_of(address).map_err(|error| refused(&error))?;
@@ -106,7 +106,7 @@ impl PeerTls {
         as_server.map_err(|error| refused(&error))?;
         self.clients.verify_client_cert(own, above, now).map(drop).map_err(|error| refused(&error))
     }
-    /// Tells whoever runs the process why a peer is refused: nothing else shows it.
+    /// Reports to the operator why a peer is refused: nothing else shows it.
     fn tell(&self, peer: &dyn Display, error: &io::Error) {
         let (now, told_ns) = (clock::monotonic_ns(), self.told_ns.load(Ordering::Relaxed));
         let is_due = told_ns == 0 || now.saturating_sub(told_ns) > clock::span_ns(TELL_EVERY);
@@ -124,7 +124,7 @@ fn name_of(address: &str) -> Result<ServerName<'static>, InvalidDnsNameError> {
     ServerName::try_from(host.trim_start_matches('[').trim_end_matches(']').to_string())
 }
 
-/// The end of who was connected to; tells of a handshake that fails.
+/// The accepting end of a connection; reports a handshake that fails.
 struct AcceptedStream<'s> {
     stream: StreamOwned<ServerConnection, Wire<'s>>,
     wire: Wire<'s>,

@@ -1,4 +1,4 @@
-//! Gates tell each other, through truth, what is taken at them of limits that hold over all.
+//! Gates announce to each other, through truth, their usage of limits that hold over all.
 
 use crate::replica::Connect;
 use database::{Database, GateUsage};
@@ -10,14 +10,14 @@ use std::time::Duration;
 use world::clock;
 use world::threads::{self, Thread};
 
-/// A gate tells so often, where anything has limits.
+/// The period of announcements, where anything has limits.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 /// Where nothing has, it looks so often.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Turns of what does not divide last so long, in microseconds.
+/// The period in which the remainder of a divided limit goes around, in microseconds.
 const TURN_US: u64 = 1_000_000;
 
-/// A thread that tells and hears until this is dropped.
+/// A thread that announces and takes usage until this is dropped.
 pub struct UsageExchange {
     stop: Arc<(Mutex<bool>, Condvar)>,
     _thread: Thread<()>,

@@ -1,9 +1,9 @@
-//! Tenants and users: who pays for a query, what each may take, and where that is kept.
+//! Tenants and users: which tenant pays for a query, the limits of each, and where they are stored.
 //!
-//! Idea: a tenant is a name with limits; a user belongs to one tenant, or is a tenant of its own. Executors know numbers only, given here
-//! to names as they come and never taken back, so a query keeps paying for who it began with. What was declared is kept in the
-//! graph's catalogue, each tenant and each user of one as an entry. Invariant: the entries that can be read, this table, and the
-//! runtime's accounts say the same whenever the lock is free. Cost: a session asks for its numbers again only after a change.
+//! Idea: a tenant is a name with limits; a user belongs to one tenant, or is a tenant of its own. Executors know tenants by number only. A name gets
+//! its number here when it first comes and keeps it, so a query is charged to the tenant that it began with. Declarations are stored in the graph's
+//! catalogue, one entry for each tenant and each user of one. Invariant: the entries that can be read, this table, and the runtime's accounts agree
+//! whenever the lock is free. Cost: a session looks up its numbers again only after a change.
 
 mod declared;
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 use store::{Entries, EntryKind, EntryTable};
 use transact::Engine;
 
-/// Who pays where nobody says.
+/// The tenant of sessions for which none is set.
 pub const DEFAULT_TENANT: &str = "default";
 /// Tenants that may be known at once; each has an account on every executor.
 pub const TENANTS_MAX: usize = 4_096;
@@ -34,20 +34,20 @@ pub const RULES_MAX: usize = 32;
 /// Bytes of a tenant's or a user's name.
 const NAME_BYTES_MAX: usize = 128;
 
-/// What a tenant, or a user within one, may take.
+/// Limits of a tenant, or of a user within one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// Part of the machine, relative to others that have work; 100 is what everyone has.
+    /// Share of the machine, relative to other tenants that have work; the default is 100.
     pub share: u32,
-    /// Bytes that all queries together hold.
+    /// Bytes that all its queries together may hold.
     pub memory: Option<u64>,
     /// Bytes that all queries together put aside on disk.
     pub spill: Option<u64>,
-    /// Queries that run at once; further ones wait in line.
+    /// Queries that may run at once; further ones wait in the admission queue.
     pub concurrent: Option<u64>,
     /// Time after which a query ends.
     pub time: Option<Duration>,
-    /// What becomes of queries that run away.
+    /// What is done with queries that run away.
     pub rules: Vec<RunawayRule>,
 }
 
@@ -61,25 +61,25 @@ impl Default for Allowance {
 /// A tenant as it was declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tenant {
-    /// What it may take as a whole.
+    /// Limits of the tenant as a whole.
     pub allowance: Allowance,
-    /// Its users, and what each may take of that.
+    /// Its users, and the limits of each within the tenant's.
     pub users: BTreeMap<String, Allowance>,
 }
 
-/// Who pays for a query, by number.
+/// The tenant and user that a query is charged to, by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Payer {
     pub tenant: TenantNo,
     pub user: UserNo,
 }
 
-/// Who a session speaks for.
+/// The tenant and user that a session acts for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Speaker {
     pub tenant: Option<String>,
     pub user: Option<String>,
-    /// The numbers, and as of which change they are right.
+    /// The numbers, and the count of changes at which they were looked up.
     found: Option<(u64, Payer)>,
 }
 
@@ -87,18 +87,18 @@ impl Speaker {
     pub fn of(tenant: Option<String>, user: Option<String>) -> Speaker {
         Speaker { tenant, user, found: None }
     }
-    /// Who pays, asked anew after each change.
+    /// The payer, looked up anew after each change.
     pub fn payer(&self, accounts: &Accounts) -> Payer {
         match self.found {
             Some((changes, payer)) if changes == accounts.changes.load(Ordering::Acquire) => payer,
             _ => accounts.payer(self),
         }
     }
-    /// Who pays by the accounts of another database.
+    /// The payer by the accounts of another database.
     pub fn payer_anew(&self, accounts: &Accounts) -> Payer {
         accounts.payer(self)
     }
-    /// Remembers who pays.
+    /// Remembers the payer.
     pub fn settle(&mut self, accounts: &Accounts) {
         let changes = accounts.changes.load(Ordering::Acquire);
         if self.found.is_none_or(|(then, _)| then != changes) {
@@ -112,7 +112,7 @@ pub(crate) struct Accounts {
     table: Mutex<Table>,
     /// Entries that were heard of last; locked before the table.
     heard: Mutex<[Option<Arc<EntryTable>>; 2]>,
-    /// Counts changes of who belongs to whom.
+    /// Counts changes of which user belongs to which tenant.
     changes: AtomicU64,
 }
 
@@ -125,7 +125,7 @@ struct Table {
     users: Numbers<(TenantNo, String)>,
 }
 
-/// Numbers by name, from 0, at most so many.
+/// Numbers by name, from 0, up to a maximum.
 struct Numbers<K> {
     names: Vec<K>,
     numbers: HashMap<K, u32, foldhash::fast::RandomState>,
@@ -168,7 +168,7 @@ impl Table {
 }
 
 impl Accounts {
-    /// What the catalogue holds, told to the runtime.
+    /// Reads the catalogue's entries and declares them to the runtime.
     pub fn open(entries: &Entries, runtime: &Runtime) -> Accounts {
         let mut table = Table::default();
         table.tenant(DEFAULT_TENANT);
@@ -182,7 +182,7 @@ impl Accounts {
         accounts
     }
 
-    /// Carries out a command: in the catalogue first, so that what was answered stays. Returns whether anything changed.
+    /// Carries out a command: in the catalogue first, so that an acknowledged command is durable. Returns whether anything changed.
     pub fn carry_out(
         &self,
         command: &AccountCommand,
@@ -212,7 +212,7 @@ impl Accounts {
         Ok(true)
     }
 
-    /// Takes over what a catalogue declares that others may have changed.
+    /// Takes over declarations from a catalogue that other processes may have changed.
     pub fn hear(&self, entries: &Entries, runtime: &Runtime) {
         let tables = [EntryKind::TENANT, EntryKind::TENANT_USER].map(|kind| entries.table(kind).cloned());
         let mut heard = self.heard.lock();
@@ -231,7 +231,7 @@ impl Accounts {
         *heard = tables;
     }
 
-    /// Tells the runtime what has changed.
+    /// Declares the changes to the runtime.
     fn replace(&self, table: &mut Table, declared: Tenants, runtime: &Runtime) {
         let before = std::mem::replace(&mut table.declared, declared);
         let names = before.keys().chain(table.declared.keys());
@@ -286,7 +286,7 @@ impl Accounts {
     }
 }
 
-/// Tells the runtime what a tenant and its users may take; what everyone has, if it is not declared any more.
+/// Sets the limits of a tenant and its users in the runtime; the defaults, if it is no longer declared.
 fn tell(table: &mut Table, name: &str, runtime: &Runtime) {
     let number = table.tenant(name);
     let Some(tenant) = table.declared.get(name).cloned() else {
@@ -330,7 +330,7 @@ fn runtime_rule(rule: &RunawayRule, table: &mut Table) -> Rule {
 
 // --- commands ---
 
-/// Changes what is declared; returns whether anything changed.
+/// Changes the declarations; returns whether anything changed.
 fn change(declared: &mut Tenants, command: &AccountCommand) -> Result<bool, Error> {
     match command {
         AccountCommand::CreateTenant { name, if_not_exists, settings } => {
@@ -403,7 +403,7 @@ fn set(allowance: &mut Allowance, settings: &[Setting]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The settings that make an allowance of what everyone has.
+/// The settings that turn the default allowance into this one.
 pub(crate) fn settings(allowance: &Allowance) -> Vec<Setting> {
     let everyone = Allowance::default();
     let mut settings = Vec::new();

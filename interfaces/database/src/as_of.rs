@@ -1,6 +1,6 @@
-//! `AS OF`: from the version a statement names to the graph as it was.
+//! `AS OF`: from the version that a statement names to the snapshot of that version.
 //!
-//! A version is a commit's number, or a point in time; a text is read as a point in time, and what has no zone is meant in UTC.
+//! A version is the number of a commit, or a point in time; a text is read as a point in time, in UTC unless it names a zone.
 
 use crate::{Database, Error, Params};
 use execute::watch::{self, Limited};
@@ -15,10 +15,10 @@ use transact::Moment;
 
 /// Time that the expression of a version may take.
 const VERSION_TIME_MAX: Duration = Duration::from_secs(1);
-/// Bytes that it may hold.
+/// Bytes that evaluating the version may hold.
 const VERSION_BYTES_MAX: u64 = 16 << 20;
 
-/// The snapshot that `AS OF version` asks.
+/// The snapshot of `AS OF version`.
 pub(crate) fn snapshot(
     database: &Database,
     version: &Expr,

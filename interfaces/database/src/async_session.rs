@@ -1,4 +1,4 @@
-//! Sessions for async programs: what waits, waits on a thread of the session, and any executor polls what it answers.
+//! Sessions for async programs: blocking calls run on a thread of the session, and any executor polls their futures.
 //!
 //! Idea: calls of one session are a queue of closures that its thread runs one after the other. A call is a future that knows no runtime. Invariant: a call
 //! that is dropped before it ended never runs, or is interrupted; it never ends a call that came after it, since both are decided under the call's
@@ -18,13 +18,13 @@ use transact::Mode;
 use world::panics::caught;
 use world::threads::{Thread, try_spawn};
 
-/// Calls of one session that wait for their turn.
+/// Calls of one session that may wait in its queue.
 pub const ASYNC_CALLS_MAX: usize = 1_024;
 
 const TOO_MANY: &str = "Tanglewood.ClientError.Session.TooManyCalls";
 const NO_THREAD: &str = "Tanglewood.TransientError.Session.NoThread";
 const ANSWERED: &str = "Tanglewood.ClientError.Session.Answered";
-/// Why a statement ended whose call was dropped.
+/// The reason with which a statement ends when its call was dropped.
 const DROPPED: &str = "its call was dropped";
 
 type QueuedCall = Box<dyn FnOnce(&mut Session) + Send>;
@@ -42,7 +42,7 @@ struct CallQueue {
 }
 
 impl CallQueue {
-    /// Runs the jobs until the queue is closed; what waits then is dropped.
+    /// Runs the jobs until the queue is closed; jobs that wait then are dropped.
     fn run(&self, session: &mut Session) {
         loop {
             let job = {
@@ -72,14 +72,14 @@ impl CallQueue {
     }
 }
 
-/// What the handles of one session share; the last one ends its thread.
+/// Shared by the handles of one session; the last handle ends its thread.
 struct SessionThread {
     queue: Arc<CallQueue>,
     interrupter: Interrupter,
     _thread: Thread<()>,
 }
 
-/// The thread is waited for when its own drop comes next: what it runs is interrupted here.
+/// Interrupts the running statement; the thread is joined by its own drop, which comes next.
 impl Drop for SessionThread {
     fn drop(&mut self) {
         self.queue.jobs.lock().is_closed = true;
@@ -93,7 +93,7 @@ enum CallPhase<T> {
     Waiting,
     Running,
     Ended(Result<T, Error>),
-    /// Its answer was taken, or nobody waits for it.
+    /// Its answer was taken, or its future was dropped.
     Over,
 }
 
@@ -102,8 +102,8 @@ struct CallState<T> {
     waker: Option<Waker>,
 }
 
-/// A call of a session: a future of its answer, which runs also if nobody polls it. Dropping it ends it: it does not begin, or what it runs is
-/// interrupted, with the rows of other answers of the same session that are still open.
+/// A call of a session: a future of its answer, which runs even if it is never polled. Dropping it cancels the call: it does not begin, or its
+/// statement is interrupted, together with the open results of the same session.
 #[must_use = "dropping a call ends it"]
 pub struct AsyncCall<T> {
     state: Arc<Mutex<CallState<T>>>,
@@ -188,7 +188,7 @@ impl Session {
 }
 
 impl AsyncSession {
-    /// Calls a function with the session, on the session's thread, once what was called before has ended.
+    /// Calls a function with the session, on the session's thread, once all earlier calls have ended.
     ///
     /// The answer is an error where the function panics, and where [`ASYNC_CALLS_MAX`] calls wait already.
     pub fn call<T: Send + 'static>(
@@ -228,7 +228,7 @@ impl AsyncSession {
         }
         AsyncCall { state, thread: self.thread.clone() }
     }
-    /// Runs one statement; its rows come when they are asked for.
+    /// Runs one statement; its rows are produced on demand.
     pub fn query(&self, text: &str, params: Params) -> AsyncCall<AsyncRows> {
         let (text, session) = (text.to_string(), self.clone());
         self.call(move |own| {
@@ -244,8 +244,8 @@ impl AsyncSession {
             })
         })
     }
-    /// Runs a transaction: what `work` does is committed as a whole, or nothing of it; see [`Session::transaction`]. The function runs on the session's thread
-    /// and may block.
+    /// Runs a transaction: the writes of `work` are committed as a whole, or none of them; see [`Session::transaction`]. The function runs on the
+    /// session's thread and may block.
     pub fn transaction<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut TransactionScope<'_>) -> Result<T, Error> + Send + 'static,
@@ -299,7 +299,7 @@ impl AsyncRows {
         }
         Ok(rows)
     }
-    /// What the statement did; complete once the last row was read.
+    /// The summary of the statement; complete once the last row was read.
     pub async fn summary(&self) -> Result<crate::Summary, Error> {
         let source = self.source.clone();
         self.session.call(move |_| Ok(source.lock().summary().clone())).await

@@ -1,4 +1,4 @@
-//! What a gate of a cluster asks of its replica: standing queries, the past, backups; and what the replica does with the commits that it takes over.
+//! How a gate of a cluster uses its replica: standing queries, the past, backups; and how the replica applies the commits that it follows.
 
 use crate::entries::{self, SetAside};
 use crate::replica::{Interrupted, REPLICA_PATIENCE};
@@ -17,11 +17,11 @@ use world::clock;
 const LISTING_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Database {
-    /// Takes over commits of a cluster in order of their commit versions, the first of which follows the last commit here, or has any commit version where nothing is here; they are on disk on return. For a replica,
-    /// at which nobody else commits.
+    /// Applies commits of a cluster in order of their commit versions. The first must follow the last commit of this database; in an empty database
+    /// it may have any version. They are on disk on return. For a replica only, which has no other source of commits.
     ///
     /// # Errors
-    /// A commit version is not the next one, or the changes do not fit: this is no replica of that cluster. Or the disk fails.
+    /// A commit version is not the next one, or the changes do not fit: this database is no replica of that cluster. Or the disk fails.
     pub fn follow(&self, commits: Vec<Followed>) -> Result<(), Error> {
         self.engine().follow(commits)?;
         let snapshot = self.snapshot();
@@ -59,7 +59,7 @@ impl Database {
             let _ = replica.caught_up(LISTING_PATIENCE, &|| None);
         }
     }
-    /// Standing queries of the cluster as this gate knows them: as its replica runs them, or, without one, as those that are not installed here.
+    /// Standing queries of the cluster as this gate sees them: as its replica runs them, or, without a replica, as not installed here.
     pub(crate) fn standing_at_gate(&self) -> Vec<Standing> {
         if let Some(replica) = self.own_replica().and_then(|replica| replica.running()) {
             return replica.standing();
@@ -78,13 +78,14 @@ impl Database {
         };
         read.map(listed).collect()
     }
-    /// Those of a cluster that are set aside, as far as the replica here knows.
+    /// Standing queries and entries of the cluster that are set aside, as far as the replica here knows.
     pub(crate) fn set_aside_at_gate(&self) -> Vec<SetAside> {
         let replica = self.own_replica().and_then(|replica| replica.running());
         replica.map_or_else(Vec::new, |replica| replica.set_aside())
     }
 
-    /// Makes a standing query of a cluster: it is written down for all gates, and then installed by each replica. It is given up where the replica here refuses it.
+    /// Creates a standing query of a cluster: it is committed for all gates, and then installed by each replica. It is dropped again if the replica
+    /// here refuses it.
     ///
     /// # Errors
     /// As [`Database::create_standing`]. Where its first answer takes longer than `creator` may wait, it stays.
@@ -170,13 +171,13 @@ impl Database {
 /// Code of a query that is still being installed.
 const INSTALLING: &str = "Tanglewood.TransientError.Standing.Installing";
 
-/// What is said to who makes a query, and cannot wait until it runs. Trying again would find the name taken.
+/// The error for a creator that cannot wait until the query runs. Trying again would find the name taken.
 fn made(name: &str, why: &Error) -> Error {
     let message = format!("the standing query `{name}` is made, and not installed yet: {}", why.message);
     Error::new(INSTALLING, message).hint("SHOW STANDING QUERIES tells its state; SUBSCRIBE waits for it")
 }
 
-/// What a statement about standing queries does at a gate; a subscription comes back with the replica that it reads.
+/// Carries out a statement about standing queries at a gate; a subscription comes back with the replica that it reads.
 pub(crate) fn carry_out(
     gate: &Database,
     command: &StandingCommand,

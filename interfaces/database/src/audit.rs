@@ -1,7 +1,7 @@
-//! Who changed what, and who was refused: lines of the log under the target `tanglewood::audit`.
+//! The audit log: changes and refusals, with their users, as lines of the log under the target `tanglewood::audit`.
 //!
-//! Every statement that administers (indexes, constraints, users, roles, tenants, standing queries, kills) has a line with its outcome, and
-//! so has every statement that was refused for want of a right. Log-ons are told by the interfaces' gate. No line holds a password.
+//! Every statement that administers (indexes, constraints, users, roles, tenants, standing queries, kills) has a line with its outcome, and so has
+//! every statement that was refused for a missing privilege. Log-ons are logged by the interfaces. No line holds a password.
 
 use crate::Error;
 use crate::cache::Planned;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 const FORBIDDEN: &str = "Neo.ClientError.Security.Forbidden";
 
-/// Tells of a statement that was carried out, or was not.
+/// Logs a statement with its outcome.
 pub(crate) fn log(planned: &Planned, user: Option<&str>, client: &Client, outcome: Result<(), &Error>) {
     let kind = &planned.plan.statement.kind;
     let refused = outcome.is_err_and(|error| error.code == FORBIDDEN);

@@ -1,4 +1,4 @@
-//! Plans by their text, so that a query asked again is neither parsed nor planned again.
+//! The cache of plans by text, so that a repeated query is neither parsed nor planned again.
 
 use execute::{PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared};
 use hashbrown::HashMap;
@@ -12,7 +12,7 @@ pub(crate) struct Planned {
     pub plan: Prepared,
     /// The text as the log shows it.
     pub text: Arc<str>,
-    /// What is suspicious about it.
+    /// Its notifications that may apply.
     pub notices: crate::notification::Notices,
     /// How its commits over a graph that is a little old went.
     pub old_bases: OldBases,
@@ -21,13 +21,13 @@ pub(crate) struct Planned {
 /// How often in a row statements of one text begin with the latest graph, at most, before an older one is tried again.
 const STRICT_MAX: u32 = 1 << 10;
 
-/// Whether a statement that writes is worth to be tried over a graph that a cluster's gate has already: where such attempts fail, ever more statements
+/// Whether it is worthwhile to try a writing statement over a graph that a cluster's gate has already: after failed attempts, ever more statements
 /// begin with the latest graph at once.
 #[derive(Default)]
 pub(crate) struct OldBases {
     /// Statements that begin with the latest graph before the next attempt.
     strict: AtomicU32,
-    /// So many will after the next failure.
+    /// Number of statements that do so after the next failure.
     pause: AtomicU32,
     /// The last long attempt came to nothing, and none has committed since.
     long_in_vain: AtomicBool,

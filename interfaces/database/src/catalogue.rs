@@ -1,4 +1,4 @@
-//! What the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
+//! Listings and commands that the database itself answers: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
 use crate::clients::Listed;
 use crate::running::{OWN_QUERY, REPLICA_QUERY};
@@ -23,13 +23,13 @@ use transact::{BackupReport, History};
 
 type Table = (Vec<Arc<str>>, Batch);
 
-/// Who asks for a listing.
+/// The client that asks for a listing, and its rights.
 pub(crate) struct Asker<'a> {
-    /// Who logged on, where an interface asked.
+    /// The user that logged on, if the interface demanded it.
     pub own: Option<&'a Credential>,
-    /// Are the privileges of others shown?
+    /// May it see the privileges of others?
     pub lists_others: bool,
-    /// Is nothing hidden from whoever asks?
+    /// May it see everything?
     pub sees_all: bool,
     /// The statement that asks.
     pub text: &'a str,
@@ -41,7 +41,7 @@ pub(crate) struct Asker<'a> {
     pub export: &'a dyn Fn(&Path, ExportFormat) -> Result<ExportReport, Error>,
 }
 
-/// Hands to a listing what the database knows and the graph does not.
+/// Fills a listing with rows that the database knows and the graph does not.
 pub(crate) fn list(
     statement: &Statement,
     params: &mut Params,
@@ -89,7 +89,7 @@ pub(crate) fn list(
     Ok(())
 }
 
-/// Makes a backup in the folder of this name, or of the name that a parameter holds: what was copied.
+/// Makes a backup in the folder of this name, or of the name in a parameter; returns the numbers of the report.
 fn backup(
     name: &str,
     params: &Params,
@@ -101,7 +101,7 @@ fn backup(
     Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.commit_version)])
 }
 
-/// Exports the graph in a format, into the folder that stands behind it: what was written.
+/// Exports the graph in a format, into the folder behind it; returns the numbers of the report.
 fn export(
     asked: &str,
     params: &Params,
@@ -156,7 +156,7 @@ fn folder<'n>(
     Ok((name, folder))
 }
 
-/// Changes how far back the past is kept, as this text says or the one that a parameter holds: what holds now.
+/// Sets how much history is kept, from this text or from the text in a parameter; returns the new setting.
 fn set_history(text: &str, params: &Params, database: &Database) -> Result<Vec<Value>, Error> {
     let refuse = |message: String| {
         let hint = "say none, forever, or a time such as 12h, 7d or 4w";
@@ -194,7 +194,7 @@ fn queries(database: &Database) -> Vec<Vec<Value>> {
     database.running().into_iter().map(row).collect()
 }
 
-/// What stands before a query's number in the name of its transaction, as Neo4j builds such names.
+/// The prefix of a query's number in the name of its transaction, as Neo4j builds such names.
 const TRANSACTION: &str = "neo4j-transaction-";
 /// The name of the one database, as Neo4j's drivers know it.
 const DATABASE: &str = "neo4j";
@@ -267,8 +267,7 @@ fn milliseconds(count: u64) -> Value {
     Duration { months: 0, days: 0, seconds, nanos: (count % 1_000) as u32 * 1_000_000 }.into()
 }
 
-/// Texts name what they ask about, and the sizes of answers, the time spent on them and the reasons of failures tell of what they are made of: these
-/// are for those who see all of it.
+/// Only callers that may see everything get texts, sizes and times of answers, and reasons of failures: each tells of the data behind it.
 fn standing(database: &Database, sees_all: bool) -> Vec<Vec<Value>> {
     database.await_standing_at_gate();
     let told = |value: Value| if sees_all { value } else { Value::Null };
@@ -381,7 +380,7 @@ pub(crate) fn kill(id: &str, database: &Database) -> Result<Table, Error> {
     Ok(table(&["queryId", "message"], vec![vec![id.into(), message.into()]]))
 }
 
-/// Ends a transaction by the name that SHOW TRANSACTIONS gives it: what runs of it ends, and it can only be rolled back.
+/// Ends a transaction by its name in SHOW TRANSACTIONS: its running statement ends, and the transaction can only be rolled back.
 fn terminate(name: &str, database: &Database) -> Result<(bool, Option<String>), Error> {
     let reason = "terminated by TERMINATE TRANSACTION";
     let listed = name.parse().ok().and_then(|number| database.transactions().find(number));

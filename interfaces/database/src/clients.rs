@@ -1,7 +1,7 @@
-//! Transactions that are open, and who opened them: what SHOW TRANSACTIONS lists and TERMINATE ends.
+//! Open transactions and their clients, as SHOW TRANSACTIONS lists and TERMINATE ends them.
 //!
-//! An explicit transaction is listed from its beginning to its end, whether a statement of it runs or not; a statement alone while it runs on
-//! executors. Invariant: a transaction is in the list exactly as long as someone holds its [`Listed`].
+//! An explicit transaction is listed from its beginning to its end, whether a statement of it runs or not; an auto-commit statement while it runs on
+//! executors. Invariant: a transaction is in the list exactly as long as its [`Listed`] lives.
 
 use model::Value;
 use parking_lot::Mutex;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Bytes of what a client may tell of a transaction.
+/// Bytes of the metadata that a client may attach to a transaction.
 pub(crate) const METADATA_BYTES_MAX: usize = 64 << 10;
 
 /// How a client is connected, as the interface names it.
@@ -36,7 +36,7 @@ pub(crate) struct Listed {
     pub began_us: u64,
     pub client: Client,
     pub user: Option<String>,
-    /// What the client told of it: a map.
+    /// Metadata from the client: a map.
     pub metadata: Value,
     queries: Mutex<BTreeSet<u64>>,
     terminated: AtomicBool,
@@ -93,7 +93,7 @@ impl Listed {
     pub fn terminate(&self) {
         self.terminated.store(true, Ordering::Release);
     }
-    /// Did somebody end it?
+    /// Was it ended by another session?
     pub fn is_terminated(&self) -> bool {
         self.terminated.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! The database: what a program opens. Joins the engine of commits with the executors that answer queries.
+//! The database handle. Joins the transaction engine with the executors that run queries.
 
 use crate::accounts::{Accounts, Tenant};
 use crate::cache::{OldBases, PlanCache, Planned};
@@ -36,7 +36,7 @@ use world::panics::caught;
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
 
-/// The folder inside of a database for what its queries put aside.
+/// The folder inside of a database for rows that its queries spill.
 const SPILL_FOLDER: &str = "spill";
 
 /// An open database. Cheap to clone; the last clone closes it.
@@ -67,7 +67,7 @@ struct Inner {
     standing: StandingQueries,
     query_log: Arc<QueryLog>,
     drain: Drain,
-    /// Wrong old passwords of users who change their own.
+    /// Wrong old passwords in `ALTER CURRENT USER`, by user.
     password_guesses: PasswordGuesses<String>,
     interface_settings: InterfaceSettings,
     own_ids: Arc<OwnIds>,
@@ -77,7 +77,7 @@ struct Inner {
     sessions: AtomicUsize,
 }
 
-/// A database that others keep open, or not.
+/// A handle that does not keep the database open.
 #[derive(Clone)]
 pub(crate) struct WeakDatabase(Weak<Inner>);
 
@@ -113,8 +113,8 @@ impl Database {
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk.clone(), path)), &open)?;
         Database::over((engine, recovery), (disk, folder), None, options)
     }
-    /// The database as a gate of a cluster serves it: the graph lies with the shards. What needs the sequence of commits is asked of its replica; without one it
-    /// is refused.
+    /// The database as a gate of a cluster serves it: the graph lies with the shards. Features that need the sequence of commits use its replica;
+    /// without a replica they are refused.
     ///
     /// # Errors
     /// The system gives no threads.
@@ -217,39 +217,39 @@ impl Database {
             None => self.latest(),
         }
     }
-    /// At a gate of a cluster, learns what other gates have changed in the catalogue; elsewhere it is known.
+    /// At a gate of a cluster, reads changes of the catalogue by other gates; elsewhere does nothing.
     ///
     /// # Errors
     /// The shards do not answer.
     pub(crate) fn hear_catalogue(&self) -> Result<(), Error> {
         self.heard_within(None).map(drop)
     }
-    /// As [`Database::hear_catalogue`], with the graph that told it.
+    /// As [`Database::hear_catalogue`], and returns the snapshot that it read; none elsewhere.
     pub(crate) fn heard_within(&self, age: Option<Duration>) -> Result<Option<Snapshot>, Error> {
         self.engine().is_gate().then(|| self.latest_within(age)).transpose()
     }
-    /// The graph as it was at a moment of the past that is kept.
+    /// The graph at a moment of the retained past.
     ///
     /// # Errors
-    /// The moment is not kept any more, or has not come yet.
+    /// The moment is before the horizon, or has not come yet.
     pub fn snapshot_at(&self, moment: Moment) -> Result<Snapshot, Error> {
         if self.engine().is_gate() {
             return self.replica(None, &|| None, "the graph of an earlier moment")?.snapshot_at(moment);
         }
         Ok(self.engine().snapshot_at(moment)?)
     }
-    /// How far back the past is kept.
+    /// How much history is kept.
     pub fn history(&self) -> History {
         self.sequence().engine().history()
     }
-    /// Changes how far back the past is kept, for good; what is given up is gone at once.
+    /// Sets how much history is kept, durably; history beyond it is given up at once.
     pub fn set_history(&self, history: History) -> Result<(), Error> {
         if self.engine().is_gate() {
             return self.replica(None, &|| None, "the graph of an earlier moment")?.set_history(history);
         }
         Ok(self.engine().set_history(history)?)
     }
-    /// The oldest and the newest commit that can be asked for with AS OF.
+    /// The oldest and the newest commit that AS OF can read.
     pub fn kept(&self) -> (Point, Point) {
         let sequence = self.sequence();
         (sequence.engine().oldest(), sequence.engine().newest())
@@ -262,7 +262,7 @@ impl Database {
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
     }
-    /// What opening it found.
+    /// The report of the recovery at opening.
     pub fn recovery(&self) -> RecoveryReport {
         self.inner.recovery
     }
@@ -281,8 +281,8 @@ impl Database {
         crate::housekeeping::log_checkpoint(began_ns, outcome.as_ref());
         Ok(outcome?)
     }
-    /// Copies the database, as of its last commit or a moment later, into a folder that is missing or empty; nobody waits for it. A
-    /// backup becomes a database again by [`restore`]; so it can be made by another process too, while this one has the database open.
+    /// Copies the database, as of its last commit or one a moment later, into a folder that is missing or empty; commits go on meanwhile. A backup
+    /// becomes a database again by [`restore`]; another process can make one too while this one has the database open.
     ///
     /// # Errors
     /// The database lives in memory; the folder is in use; the disk refuses.
@@ -341,12 +341,12 @@ impl Database {
         tracing::info!(target: "tanglewood::query", id = number, reason, found, "kill");
         Ok(found)
     }
-    /// Sets a tenant's share of the machine; 100 is what everyone has who was given none.
+    /// Sets a tenant's share of the machine; the default is 100.
     pub fn set_share(&self, tenant: &str, share: u32) {
         self.inner.runtime.set_share(self.inner.accounts.tenant(tenant), share);
     }
-    /// Carries out a command about tenants, for good; false if it changed nothing. What it sets holds for queries that begin later, but
-    /// a share holds at once.
+    /// Carries out a command about tenants, durably; false if it changed nothing. New limits hold for queries that begin later; a new share holds at
+    /// once.
     ///
     /// # Errors
     /// There is no such tenant, or there is one already; the disk refuses.
@@ -357,7 +357,7 @@ impl Database {
     pub fn tablets(&self) -> Vec<execute::TabletInfo> {
         self.inner.runtime.tablets()
     }
-    /// Moves tablets, each to an executor, for queries that begin from now on. Unless told not to, the balancer moves them again.
+    /// Moves tablets, each to an executor, for queries that begin from now on. The balancer moves them again unless it is turned off.
     ///
     /// # Panics
     /// There is no such tablet or executor.
@@ -412,7 +412,7 @@ impl Database {
     pub(crate) fn note(&self, text: &str) {
         self.inner.notes.add(text);
     }
-    /// What the graph holds in memory, and of which budget; see [`Options::memory_bytes`].
+    /// The memory that the graph holds, and its budget; see [`Options::memory_bytes`].
     pub fn memory(&self) -> PagingReport {
         self.engine().store().paging()
     }
@@ -420,16 +420,16 @@ impl Database {
     pub fn query_figures(&self) -> Vec<QueryFigures> {
         self.inner.query_log.figures()
     }
-    /// Queries that take longer get a line in the log from now on, by way of `tracing`; none do where absent, as at the beginning.
+    /// Sets the time from which queries are logged as slow, by `tracing`; none turns the log off, which is the default.
     pub fn set_slow_query(&self, slow: Option<Duration>) {
         self.inner.query_log.set_slow(slow);
     }
-    /// One of so many queries is measured and told to `listener` when it ends, from now on; false where somebody listens already. The listener is
-    /// called on the thread that ends the query, so it must not wait.
+    /// From now on, traces one of every `every` queries and passes the trace to `listener` when the query ends; false if there is a listener already.
+    /// The listener is called on the thread that ends the query, so it must not block.
     pub fn on_query_trace(&self, every: u64, listener: TraceListener) -> bool {
         self.inner.query_log.tracing().listen(listener, every)
     }
-    /// Time that executors gave to queries so far, by tenant. What is answered on the thread that asks is not in it.
+    /// CPU time of executors by tenant, since the database was opened. Work on the calling thread is not in it.
     pub fn tenant_time(&self) -> Vec<(String, Duration)> {
         let spent = self.inner.runtime.spent().into_iter();
         spent.map(|(tenant, ns)| (self.inner.accounts.names(tenant, 0).0, Duration::from_nanos(ns))).collect()
@@ -447,7 +447,7 @@ impl Database {
     pub fn commit_counts(&self) -> transact::CommitCounts {
         self.engine().counts()
     }
-    /// The processes of its cluster, or itself where it is of one machine, and how commits and reads got their order.
+    /// The processes of its cluster (or this one alone), and counts of how commits and reads were ordered.
     pub fn cluster_report(&self) -> transact::ClusterReport {
         self.engine().cluster_report()
     }
@@ -467,7 +467,7 @@ impl Database {
         WeakDatabase(Arc::downgrade(&self.inner))
     }
 
-    /// The gatekeeper of the next session: each in turn.
+    /// The gatekeeper of the next session, round-robin.
     pub(crate) fn next_gatekeeper(&self) -> usize {
         self.inner.sessions.fetch_add(1, Ordering::Relaxed) % self.inner.options.gatekeepers.max(1)
     }
@@ -478,7 +478,7 @@ impl Database {
         &self.inner.runtime
     }
 
-    /// What the planner may know of this snapshot. What was sampled for all tells of what is hidden from some, so each restricted view samples for itself.
+    /// The statistics of this snapshot for the planner. Samples of the whole graph tell of hidden data, so each restricted view has its own.
     pub(crate) fn planning(
         &self,
         snapshot: &Snapshot,
@@ -520,7 +520,7 @@ impl Database {
         Ok(planned)
     }
 
-    /// What those are shown who may not do everything.
+    /// The restricted views in use.
     pub(crate) fn restricted_views(&self) -> &RestrictedViews {
         &self.inner.restricted_views
     }
@@ -555,14 +555,14 @@ impl Database {
     pub(crate) fn standing_queries(&self) -> &StandingQueries {
         &self.inner.standing
     }
-    /// The error as clients elsewhere are told: folders of this machine are not named.
+    /// The error without folders of this machine, for remote clients.
     #[must_use]
     pub fn without_paths(&self, mut error: Error) -> Error {
         error.message = self.without_paths_in(error.message);
         error.hint = error.hint.map(|hint| self.without_paths_in(hint));
         error
     }
-    /// A text as clients elsewhere are told it.
+    /// A text without folders of this machine, for remote clients.
     #[must_use]
     pub fn without_paths_in(&self, mut text: String) -> String {
         let options = self.options();
@@ -588,7 +588,7 @@ impl Database {
         &self.inner.accounts
     }
 
-    /// Starts a checkpoint in the background once the log has grown enough; indexes what Gremlin's clients named.
+    /// Starts a checkpoint in the background once the log has grown enough; creates indexes on the keys that Gremlin's clients named.
     pub(crate) fn after_commit(&self) {
         // The commit stands, whatever becomes of this.
         let _ = caught(|| {
@@ -602,7 +602,7 @@ impl Database {
 }
 
 impl Database {
-    /// From now on no transaction and no statement outside one begins; drivers are told `DatabaseUnavailable`. Open transactions go on.
+    /// From now on no transaction and no auto-commit statement begins; drivers get `DatabaseUnavailable`. Open transactions go on.
     pub fn drain(&self) {
         self.draining().begin();
     }
@@ -618,7 +618,7 @@ impl Database {
     pub fn open_transactions(&self) -> usize {
         self.transactions().all().len()
     }
-    /// Ends what still runs; its clients are told `DatabaseUnavailable`.
+    /// Ends running queries; their clients get `DatabaseUnavailable`.
     pub fn end_running(&self) {
         self.draining().end();
         for query in self.running() {
@@ -626,7 +626,7 @@ impl Database {
             let _ = self.kill(&query.id, drain::REASON);
         }
     }
-    /// The error as clients are told while the server ends: what it ended itself may be tried again.
+    /// The error for clients while the server ends: a query that the server ended itself may be tried again.
     #[must_use]
     pub fn while_ending(&self, error: Error) -> Error {
         self.draining().told(error)
@@ -642,7 +642,7 @@ pub fn restore(backup: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<Bac
     Ok(transact::restore(&disk, backup.as_ref(), folder.as_ref())?)
 }
 
-/// What all queries together may take.
+/// Limits of all queries together.
 fn machine(options: &Options) -> AccountOptions {
     AccountOptions {
         queries_max: options.queries_max,
@@ -653,7 +653,7 @@ fn machine(options: &Options) -> AccountOptions {
     }
 }
 
-/// Where queries put rows aside: what an earlier process left there is removed.
+/// The store for spilled rows; files that an earlier process left there are removed.
 fn spill(
     disk: &Arc<dyn Disk>,
     folder: Option<&Path>,
@@ -674,7 +674,7 @@ fn spill(
         .map_err(|error: world::disk::DiskError| crate::options::spill_folder(&error))
 }
 
-/// What LOAD may read, and who reads it.
+/// The sources that LOAD may read, and their readers.
 fn imports(options: &Options) -> Result<Imports, Error> {
     let urls = options.import_urls.reader().map_err(|what| {
         let message = format!("URLs cannot be read: {what}");

@@ -1,7 +1,7 @@
-//! Datalog through a session: `DATALOG { rules … ?- question. }` is a statement like any other, wherever statements are taken;
-//! `CREATE STANDING QUERY name AS DATALOG { … }`, which is Cypher's grammar, keeps its answer.
+//! Datalog through a session: `DATALOG { rules … ?- question. }` is a statement wherever statements are taken; `CREATE STANDING QUERY name AS DATALOG
+//! { … }`, a statement of Cypher's grammar, maintains its answer.
 //!
-//! This file knows such texts; `session::datalog` answers them.
+//! This file recognises such texts; `session::datalog` answers them.
 
 use crate::Error;
 use crate::error::in_text;
@@ -19,7 +19,7 @@ pub(crate) struct Wrapped<'a> {
     pub offset: usize,
 }
 
-/// What is left of a text behind this word, in any case.
+/// The rest of a text behind this word, in any case.
 fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let text = behind_blanks(text);
     let head = text.get(..word.len())?;
@@ -56,7 +56,7 @@ pub(crate) fn statement(text: &str) -> Option<Wrapped<'_>> {
     Some(Wrapped { as_of: &text[..begin], program, offset })
 }
 
-/// A program that can be kept: of the present, and written so that the file of definitions is read as it was written.
+/// A program that can be maintained: without `AS OF`, and written so that the catalogue's entry is parsed back to the same program.
 pub(crate) fn kept<'a>(text: &'a str, wrapped: Wrapped<'a>) -> Result<Wrapped<'a>, Error> {
     let refused = |message: &str, hint: &str| {
         Err(Error::new("Neo.ClientError.Statement.SyntaxError", message).hint(hint))

@@ -1,4 +1,4 @@
-//! The end of a server in order: nothing new begins, what is open may end, and what has not ended in time is told why.
+//! Orderly shutdown of a server: nothing new begins, open transactions may end, and the rest is ended with a reason.
 
 use crate::Error;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 const OPEN: u8 = 0;
 /// Nothing new begins.
 const DRAINING: u8 = 1;
-/// What runs is ended.
+/// Running queries are ended.
 const ENDING: u8 = 2;
 
 const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
-/// Why what still runs is ended.
+/// The reason with which running queries are ended.
 pub(crate) const REASON: &str = "the server is shutting down";
 
 /// How far the end of a server has come. It never goes back.
@@ -26,7 +26,7 @@ impl Drain {
     pub fn begin(&self) {
         self.0.fetch_max(DRAINING, Ordering::AcqRel);
     }
-    /// What runs is ended from now on.
+    /// Ends running queries from now on.
     pub fn end(&self) {
         self.0.fetch_max(ENDING, Ordering::AcqRel);
     }
@@ -34,7 +34,7 @@ impl Drain {
     pub fn has_begun(&self) -> bool {
         self.reached() != OPEN
     }
-    /// The error as clients are told: what the end of the server ended may be tried again.
+    /// The error for clients: a query that the shutdown ended may be tried again.
     pub fn told(&self, error: Error) -> Error {
         let is_own = error.code.ends_with("Transaction.Terminated") && error.message.contains(REASON);
         if is_own && self.reached() == ENDING { unavailable() } else { error }
@@ -49,7 +49,7 @@ impl Drain {
     }
 }
 
-/// What drivers take as a reason to try again, here or at another server.
+/// The error that drivers take as a reason to try again, here or at another server.
 #[must_use]
 pub fn unavailable() -> Error {
     let error = Error::new(UNAVAILABLE, REASON).hint("try again in a moment, or at another server");

@@ -1,4 +1,4 @@
-//! Vertices, edges and paths with everything about them, for whoever shows or sends them.
+//! Vertices, edges and paths with their labels and properties, for interfaces that show or send them.
 //!
 //! Inside the engine an entity is a number; an interface needs its labels, type and properties, read from the snapshot the rows came
 //! from. [`Hydrated`] is a value in which no bare number is left.
@@ -70,7 +70,7 @@ pub enum Hydrated {
     Path(Vec<Node>, Vec<Relationship>),
 }
 
-/// Identity of a vertex as text, for drivers that ask for element ids.
+/// Identity of a vertex as text, for drivers that use element ids.
 pub fn vertex_element_id(vertex: VertexId) -> String {
     format!("4:tanglewood:{}", vertex.0)
 }

@@ -1,9 +1,9 @@
-//! What this crate keeps in the graph's catalogue: users, tenants, users of tenants, standing queries, each an entry of its own.
+//! Entries of this crate in the graph's catalogue: users, tenants, users of tenants, standing queries, one entry each.
 //!
-//! Idea: entries are changed by commits, one after the other, and what a session acknowledges is on disk by then. The content of a user is in
-//! [`crate::users`], of the others the statement that declares it, which people may read and the parser reads back.
+//! Idea: entries are changed by commits, one after the other, and an acknowledged change is on disk. The content of a user is in [`crate::users`];
+//! that of the others is the statement that declares it, which the parser reads back.
 //! Invariant: an entry that cannot be read never keeps the graph from opening. It is set aside: it has no effect, [`crate::set_aside()`] names it
-//! with the reason, and it can be dropped or declared again by the command that every entry of its kind is dropped by.
+//! with the reason, and the usual command can drop it or declare it again.
 
 use crate::Error;
 use plan::StatementKind;
@@ -13,13 +13,13 @@ use transact::Engine;
 use world::failpoint;
 use world::panics::caught;
 
-/// Bytes of a reason that are told.
+/// Bytes of a reason at most.
 const REASON_BYTES_MAX: usize = 2_000;
 
 /// An entry of the catalogue that cannot be used as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetAside {
-    /// What it is: `user`, `tenant`, `user of a tenant`, `standing query`.
+    /// Its kind: `user`, `tenant`, `user of a tenant`, `standing query`.
     pub what: &'static str,
     /// Its name.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct SetAside {
 }
 
 impl SetAside {
-    /// What a user of a tenant is called.
+    /// The kind of a user of a tenant.
     pub(crate) const TENANT_USER: &str = "user of a tenant";
     pub(crate) fn new(kind: EntryKind, name: &str, why: &str) -> SetAside {
         let what = match kind {
@@ -50,7 +50,7 @@ impl fmt::Display for SetAside {
     }
 }
 
-/// The statement of an entry, read by the parser that reads commands.
+/// The statement of an entry, read by the parser of commands.
 ///
 /// # Errors
 /// It is no statement. A parser that panics is an error of this entry alone.
@@ -69,11 +69,11 @@ pub(crate) fn set(kind: EntryKind, name: &str, content: Option<&[u8]>) -> Change
     Change::SetEntry { kind, name: name.into(), content: content.map(Into::into) }
 }
 
-/// Changes entries, durable on return: `make` sees those that the change follows, and no other commit comes between. It must not take long, and is asked
-/// again in a cluster where another came first.
+/// Changes entries, durably: `make` gets the present entries, and no other commit comes between. It must be short; in a cluster it is called again
+/// when another commit came first.
 ///
 /// # Errors
-/// What `make` says; the disk refuses, or a limit of the catalogue is passed. Nothing is changed then.
+/// An error of `make`; the disk refuses, or a limit of the catalogue is passed. Nothing is changed then.
 pub(crate) fn change(
     engine: &Engine,
     mut make: impl FnMut(&Entries) -> Result<Vec<Change>, Error>,

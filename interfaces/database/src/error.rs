@@ -1,4 +1,4 @@
-//! One error for everyone outside: a stable code, a message, a hint, and where in the text it happened.
+//! The public error: a stable code, a message, a hint, and where in the text it happened.
 //!
 //! The table from inner errors to classes stands here and nowhere else.
 
@@ -20,15 +20,15 @@ pub struct Error {
     pub code: String,
     /// One sentence.
     pub message: String,
-    /// What may help.
+    /// Advice on how to mend it.
     pub hint: Option<String>,
-    /// The query's line with the place underlined, where there is one.
+    /// The query's line with the position underlined, if known.
     pub excerpt: Option<String>,
     /// May the same request succeed if it is sent again?
     pub retryable: bool,
 }
 
-/// What interfaces tell apart.
+/// Classes of errors that interfaces treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorClass {
     /// The request was at fault.
@@ -59,7 +59,7 @@ impl Error {
         Error::new("Neo.DatabaseError.General.UnknownError", panicked.to_string())
             .hint("this is a fault of the database, not of the request; please report it with the statement")
     }
-    /// Whose fault it was.
+    /// The class of the error.
     pub fn class(&self) -> ErrorClass {
         match self.code.split('.').nth(1) {
             Some("TransientError") => ErrorClass::Transient,

@@ -1,7 +1,7 @@
-//! The graph out into files, and back: what `ingest` does with nodes and relationships, with the indexes and constraints around it.
+//! Export of the graph into files and import from them: `ingest` for nodes and relationships, with the indexes and constraints around it.
 //!
-//! A schema is made before the rows are read, so that what breaks a constraint is refused as any write is; where the import then fails, what
-//! was made of the schema is dropped again.
+//! The schema is created before the rows are read, so that rows that break a constraint are refused like any write; if the import then fails, the
+//! schema is dropped again.
 
 use crate::graphson;
 use crate::{
@@ -59,7 +59,7 @@ impl Database {
     /// Reads files of other systems, or an exported graph with its indexes and constraints, into the database; see [`ImportOptions`].
     ///
     /// # Errors
-    /// The files are not what they must be; the database has it already; the schema forbids it. The database is as it was then.
+    /// The files are malformed; the entities exist already; the schema forbids the rows. The database is then unchanged.
     pub fn import(&self, options: &ImportOptions) -> Result<ImportReport, Error> {
         let mut options = options.clone();
         // Kept until they were read.
@@ -79,7 +79,7 @@ impl Database {
         }
     }
 
-    /// Makes the schema that lies beside or in files, and then does what reads the files; where that fails, the schema is dropped again.
+    /// Creates the schema that lies beside or in files, then runs the import; if it fails, the schema is dropped again.
     pub(crate) fn with_schema_of<T>(
         &self,
         from: &Path,
@@ -113,7 +113,7 @@ impl Database {
         self.export_watched(to.as_ref(), format, stopped, None)
     }
 
-    /// Likewise; `stopped` is asked again and again whether it is to end, and `whole` is the query that stands for it.
+    /// As above; `stopped` is polled for an early end, and `whole` is the query under which the export is listed.
     pub(crate) fn export_watched(
         &self,
         to: &Path,
@@ -135,7 +135,7 @@ impl Database {
         Ok(ingest::export(&self.latest()?, &options)?)
     }
 
-    /// The schema, asked by parts of a query that has a place already, if there is one.
+    /// The schema, read by queries that are parts of `whole`, if there is one.
     fn schema(&self, whole: Option<QueryId>) -> Result<Schema, Error> {
         let mut session = Session::within(self.clone(), whole);
         let mut schema = Schema::new();

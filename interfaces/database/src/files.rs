@@ -1,7 +1,7 @@
-//! The files of a database that nobody here has open: are they sound, and a copy of them.
+//! Files of a database that this process does not have open: verification and copies.
 //!
-//! Invariant: what [`check`] calls sound opens, and what does not open is not backed up, since both open it by the code that opens it (see
-//! `transact::check`), on a disk whose changes are forgotten.
+//! Invariant: a database that [`check`] calls sound opens, and one that does not open is not backed up, since both use the code that opens it (see
+//! `transact::check`), on a disk that forgets changes.
 
 use crate::{Database, Error, Options, SetAside};
 use std::path::Path;
@@ -16,7 +16,7 @@ pub const CHECK_INSTALL_TIME_MAX: Duration = Duration::from_secs(30);
 /// Bytes of the graph that a check keeps in memory while it makes them.
 const MEMORY_BYTES: u64 = 256 << 20;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Of the files, and of the graph in them.
@@ -25,14 +25,14 @@ pub struct Checked {
     pub entries: [usize; 3],
     /// Those of them that cannot be used. They do not keep the database from opening.
     pub set_aside: Vec<SetAside>,
-    /// Standing queries whose first answer was not made within [`CHECK_INSTALL_TIME_MAX`]: whether it can be is not known.
+    /// Standing queries whose first answer was not computed within [`CHECK_INSTALL_TIME_MAX`]: whether it can be is unknown.
     pub not_judged: Vec<String>,
 }
 
-/// Reads every byte of a database that is not open, or of a backup, opens it without leaving a trace, and says what is wrong with it.
+/// Reads every byte of a database that is not open, or of a backup, opens it without leaving a trace, and reports damage.
 ///
 /// # Errors
-/// There is nothing to check: no database, open elsewhere, newer.
+/// There is no database; it is open elsewhere, or of a newer version.
 pub fn check(disk: &Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Checked, Error> {
     check_within(disk, path.as_ref(), CHECK_INSTALL_TIME_MAX)
 }
@@ -59,11 +59,10 @@ pub fn check_within(disk: &Arc<dyn Disk>, path: &Path, install_time: Duration) -
     Ok(checked)
 }
 
-/// Opens a backup, or a database that nobody has open, to be read: sessions may not write, and nothing on the disk changes. Any number of processes
-/// may do so at once.
+/// Opens a backup, or a database that no process has open, read-only: nothing on the disk changes. Any number of processes may do so at once.
 ///
 /// # Errors
-/// There is none, or it does not open.
+/// There is no database, or it does not open.
 pub fn open_backup(
     disk: &Arc<dyn Disk>,
     path: impl AsRef<Path>,
@@ -74,7 +73,7 @@ pub fn open_backup(
     Database::open_on(over, path, Options { create: false, read_only: true, ..options })
 }
 
-/// Copies a database, open or not, into a folder that is missing or empty; what is copied was opened before it counts.
+/// Copies a database, open or not, into a folder that is missing or empty; the copy is verified by opening it.
 ///
 /// # Errors
 /// There is no database; the folder is in use; the database is damaged or does not open; the disk refuses.

@@ -1,4 +1,4 @@
-//! Graphs in TinkerPop's files, read into the database and written from it.
+//! Import and export of graphs in TinkerPop's file formats.
 
 use crate::{Database, Error, ExistingPolicy, ExportReport, ImportReport};
 use serde_json::Value as Json;
@@ -15,18 +15,18 @@ const FIRST_LINE_BYTES: u64 = 1 << 20;
 /// Fields of a vertex.
 const FIELDS: [&str; 7] = ["id", "label", "labels", "type", "inE", "outE", "properties"];
 
-/// What to read, and how.
+/// The file to import, and how.
 #[derive(Clone, Debug, Default)]
 pub struct GraphsonImport {
     /// The file, or a folder that an export wrote.
     pub from: PathBuf,
-    /// What becomes of vertices and edges that are there already.
+    /// How vertices and edges that exist already are treated.
     pub existing: ExistingPolicy,
     /// Read everything, and change nothing.
     pub dry_run: bool,
 }
 
-/// The file of GraphSON that a path means, if it is one, or a folder with one and the statements of a schema.
+/// The GraphSON file at a path: the file itself, or the one in a folder that also has the schema's statements.
 pub(crate) fn found(path: &Path) -> Option<PathBuf> {
     if !files::is_folder(path) {
         return is_graphson(path).then(|| path.to_path_buf());
@@ -35,7 +35,7 @@ pub(crate) fn found(path: &Path) -> Option<PathBuf> {
     (files::exists(&file) && is_graphson(&file)).then_some(file)
 }
 
-/// Is the first line a vertex? What cannot be read is told by whoever reads it.
+/// Is the first line a vertex? Errors of reading are left to the import.
 fn is_graphson(path: &Path) -> bool {
     // Standard input can be read but once.
     if path == Path::new("-") {
@@ -80,10 +80,10 @@ fn is_vertex(json: &Json) -> bool {
 }
 
 impl Database {
-    /// Reads a file of GraphSON into the database, all of it or nothing.
+    /// Imports a file of GraphSON into the database, as a whole or not at all.
     ///
     /// # Errors
-    /// The file cannot be read, a line is no vertex, an edge leads nowhere, a value cannot be kept; or another's commit came between.
+    /// The file cannot be read, a line is no vertex, an edge lacks an end, a value cannot be stored; or another commit conflicted.
     pub fn import_graphson(&self, import: &GraphsonImport) -> Result<ImportReport, Error> {
         let began_ns = monotonic_ns();
         let policy = match import.existing {

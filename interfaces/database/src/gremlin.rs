@@ -1,4 +1,4 @@
-//! Gremlin through a session: a traversal in, objects out. What happens in between is for `traverse`; here it is asked, ended and paid for.
+//! Gremlin through a session: a traversal in, objects out. `traverse` executes it; this file runs it, ends it and accounts for it.
 
 pub use crate::session::gremlin_script::Script;
 pub use gremlin::{ShownEdge, ShownVertex};
@@ -19,7 +19,7 @@ use traverse::answer::{Answer, AnswerError, Objects};
 use world::failpoint;
 use world::panics::caught;
 
-/// How a traversal is asked.
+/// Options of a traversal.
 #[derive(Clone, Debug, Default)]
 pub struct GremlinOptions {
     /// Time it may take.
@@ -28,7 +28,7 @@ pub struct GremlinOptions {
     pub machine_only: bool,
 }
 
-/// What a traversal gives, in parts.
+/// The answer of a traversal, in batches of objects.
 pub struct GremlinAnswer {
     answer: Answer,
     /// Version of the commit it made, if it made one.
@@ -37,17 +37,17 @@ pub struct GremlinAnswer {
     counted: Option<Box<AnswerCount>>,
 }
 
-/// What is counted of an answer while it is read.
+/// Counters of an answer while it is read.
 struct AnswerCount {
     record: QueryRecord,
-    /// Until it is read to its end, a server that shuts down waits for it.
+    /// Keeps a server that shuts down waiting until the answer is read.
     open: Option<OpenQuery>,
-    /// Objects that it may still tell, of how many.
+    /// Objects that may still be returned, and the limit.
     rows_left: u64,
     rows_max: u64,
 }
 
-/// Objects, each as often as it is there.
+/// Number of objects, with multiplicities.
 fn told(objects: &Objects) -> u64 {
     objects.iter().fold(0, |rows, (_, bulk)| bulk.saturating_add(rows))
 }
@@ -63,7 +63,7 @@ impl GremlinAnswer {
     pub(crate) fn is_running(&self) -> bool {
         self.ticket.is_some()
     }
-    /// Counts it when its last object was told.
+    /// Records the query when its last object was returned.
     pub(crate) fn recorded(self, record: QueryRecord, rows_max: Option<u64>) -> GremlinAnswer {
         let open = Some(OpenQuery::begin(record.log()));
         let rows_max = rows_max.unwrap_or(u64::MAX);
@@ -73,11 +73,11 @@ impl GremlinAnswer {
     pub(crate) fn view(&self) -> &Snapshot {
         self.answer.view()
     }
-    /// What each node of its plan did, where it has one.
+    /// Counters of each node of its plan, if it has one.
     pub(crate) fn profile(&self) -> Option<Vec<execute::NodeProfile>> {
         self.answer.profile()
     }
-    /// Waits for more objects, each with how often it is there; none at the end.
+    /// Waits for more objects, each with its multiplicity; none at the end.
     pub fn next_objects(&mut self) -> Result<Option<Objects>, Error> {
         let more = || {
             failpoint::visit("objects of an answer");
@@ -97,7 +97,7 @@ impl GremlinAnswer {
         }
         next
     }
-    /// No more objects are told than rows that one query may answer.
+    /// Fails when more objects are returned than one query may.
     fn within_rows(&mut self, objects: Option<Objects>) -> Result<Option<Objects>, Error> {
         if let (Some(objects), Some(counted)) = (&objects, &mut self.counted) {
             let left = counted.rows_left.checked_sub(told(objects));
@@ -105,7 +105,7 @@ impl GremlinAnswer {
         }
         Ok(objects)
     }
-    /// All objects, each as often as it is there.
+    /// All objects, repeated by their multiplicities.
     pub fn all(mut self) -> Result<Vec<Object>, Error> {
         let mut all = Vec::new();
         while let Some(some) = self.next_objects()? {
@@ -137,19 +137,19 @@ impl Elements for GremlinAnswer {
     }
 }
 
-/// The part of an answer that its terminal asks for.
+/// The part of an answer that the terminal step asks for.
 pub struct Ended {
-    /// The answer; tells what stands behind its vertices and edges.
+    /// The answer; resolves vertices and edges of its objects.
     pub answer: GremlinAnswer,
     ending: Ending,
 }
 
 impl Ended {
-    /// Are no objects asked for?
+    /// Does the terminal step ask for no objects?
     pub fn is_silent(&self) -> bool {
         self.ending.is_silent()
     }
-    /// Waits for more objects, each with how often it is there; none at the end.
+    /// Waits for more objects, each with its multiplicity; none at the end.
     ///
     /// # Errors
     /// The traversal fails.

@@ -1,8 +1,8 @@
-//! Wrong passwords in a row: who guesses has to wait.
+//! Limits on wrong passwords in a row.
 //!
-//! After [`ATTEMPTS_MAX`] wrong passwords of one guesser, it is refused for [`LOCK_TIME`] without a look at the password. An attempt counts from before
-//! the slow hash until its outcome is known, so many sessions at once get no more attempts than one after the other: those beyond wait for the outcomes of
-//! the others, and are refused only if these were wrong. What is remembered is bounded: beyond [`GUESSERS_MAX`] the oldest is forgotten.
+//! After [`ATTEMPTS_MAX`] wrong passwords of one guesser, it is refused for [`LOCK_TIME`] without a check of the password. An attempt counts from
+//! before the slow hash until its outcome is known, so parallel sessions get no more attempts than one session: those beyond the limit wait for the
+//! outcomes of the others, and are refused only if these were wrong. Memory is bounded: beyond [`GUESSERS_MAX`] the oldest guesser is forgotten.
 
 use crate::Error;
 use parking_lot::{Condvar, Mutex};
@@ -16,10 +16,10 @@ pub const ATTEMPTS_MAX: u32 = 3;
 pub const LOCK_TIME: Duration = Duration::from_secs(5);
 /// Guessers that are remembered.
 const GUESSERS_MAX: usize = 10_000;
-/// How long an attempt waits for the outcome of others.
+/// How long an attempt waits for the outcomes of others.
 const OUTCOME_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Who guessed wrong how often; `K` says who guesses: a name, or a name and an address.
+/// Counts of wrong passwords by guesser; `K` identifies the guesser: a name, or a name and an address.
 #[derive(Debug)]
 pub struct PasswordGuesses<K> {
     known: Mutex<BTreeMap<K, Guesser>>,
@@ -88,10 +88,10 @@ impl<K: Ord + Clone> PasswordGuesses<K> {
     pub fn new(lock_time: Duration) -> PasswordGuesses<K> {
         PasswordGuesses { known: Mutex::default(), decided: Condvar::new(), lock_time }
     }
-    /// Begins to look at a password of this guesser, when no outcome of others can refuse it any more.
+    /// Begins an attempt of this guesser, once no outcome of other attempts can refuse it any more.
     ///
     /// # Errors
-    /// It has to wait.
+    /// The guesser has to wait.
     pub fn attempt(&self, guesser: K) -> Result<PasswordAttempt<'_, K>, Error> {
         let until = world::clock::after_ns(OUTCOME_PATIENCE);
         let mut known = self.known.lock();

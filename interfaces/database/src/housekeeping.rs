@@ -1,10 +1,8 @@
-//! What the database does for itself in the background: checkpoints, once the log has grown or memory fills, and giving back what no
-//! reader needs any more.
+//! Background work of the database: checkpoints, once the log has grown or memory fills, and removal of files that no reader needs.
 //!
-//! Idea: a commit only compares two numbers, and at most starts a thread; nobody who commits waits for a checkpoint. Files that only a
-//! reader still needed go when that reader ends, whether or not anybody commits. A checkpoint
-//! that fails loses nothing, since the log still holds every commit; the next is tried when the log has grown by as much again, and
-//! the failure can be asked for. Invariant: no thread outlives the database.
+//! Idea: a commit only compares two numbers, and at most starts a thread; no commit waits for a checkpoint. Files that only a reader still needed are
+//! removed when that reader ends, whether or not there are commits. A failed checkpoint loses nothing, since the log still holds every commit; the
+//! next is tried when the log has grown by as much again, and the failure can be queried. Invariant: no thread outlives the database.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -26,12 +24,12 @@ struct State {
 /// Background checkpoints of one database.
 pub(crate) struct Housekeeping {
     state: Arc<Mutex<State>>,
-    /// Gives up what the last reader has let go; none for a database in memory.
+    /// Removes files that the last reader has released; none for a database in memory.
     _giving_up: Option<Background>,
 }
 
 impl Housekeeping {
-    /// Of a database that has just been opened; one in a folder watches for what its readers let go.
+    /// For a database that has just been opened; one in a folder watches for released files.
     pub fn of(engine: &Engine, in_folder: bool) -> Housekeeping {
         let watch = || {
             let watched = engine.clone();
@@ -94,7 +92,7 @@ impl Housekeeping {
     }
 }
 
-/// Tells the operator of a checkpoint.
+/// Logs a checkpoint for the operator.
 pub(crate) fn log_checkpoint(began_ns: u64, outcome: Result<&CheckpointReport, &TransactError>) {
     let took_ms = monotonic_ns().saturating_sub(began_ns) / 1_000_000;
     match outcome {

@@ -1,13 +1,13 @@
-//! A user who acts as another: asked before each statement, and as long as a subscription is read.
+//! A user who acts as another: checked before each statement, and as long as a subscription is read.
 
 use crate::roles::{Allowed, forbidden};
 use crate::{Credential, Database, Error};
 
-/// Who logged on and acts as another.
+/// The user who logged on and acts as another.
 #[derive(Clone)]
 pub(crate) struct Impersonator {
     credential: Credential,
-    /// What it may do itself; looked up anew when rights change.
+    /// Its own rights; looked up anew when rights change.
     allowed: Allowed,
 }
 

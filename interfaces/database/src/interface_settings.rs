@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 pub struct SettingInfo {
     /// Its name, such as `server.bolt.listen_address`.
     pub name: &'static str,
-    /// What holds now.
+    /// Its value.
     pub value: String,
-    /// What holds where nothing is said.
+    /// Its default.
     pub default: String,
-    /// What it means.
+    /// Its description.
     pub description: &'static str,
     /// Which values it takes.
     pub valid: String,

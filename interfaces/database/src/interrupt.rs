@@ -1,7 +1,7 @@
-//! How someone else ends what a session runs: an interface's reader that met a reset, or the end of its client.
+//! Interruption of a session's queries from another thread: by an interface that read a reset, or met the end of its client.
 //!
-//! Invariant: every query of the session that has not been let go of has a ticket here, so an interruption reaches all of them, not
-//! only the one that started last. It stays in force for what starts later, until the session takes note.
+//! Invariant: every unfinished query of the session has a ticket here, so an interruption reaches all of them, not only the one that started last. It
+//! stays in force for queries that start later, until the session takes note.
 
 use crate::Database;
 use crate::clients::RunningPart;
@@ -19,7 +19,7 @@ struct Current {
     closed: bool,
 }
 
-/// Ends what a session runs, from another thread. Does not keep the database open.
+/// Ends the queries of a session, from another thread. Does not keep the database open.
 #[derive(Clone)]
 pub struct Interrupter {
     database: WeakDatabase,
@@ -44,17 +44,17 @@ impl Interrupter {
     pub(crate) fn new(database: &Database) -> Interrupter {
         Interrupter { database: database.downgrade(), current: Arc::default() }
     }
-    /// Ends what runs, and what starts before the session takes note of the interruption.
+    /// Ends running queries, and those that start before the session takes note of the interruption.
     pub fn interrupt(&self, reason: &'static str) {
         let mut current = self.current.lock();
         current.interrupted = Some(reason);
         self.cancel(&current.queries, reason);
     }
-    /// Ends what runs, and nothing that starts later.
+    /// Ends running queries, and none that starts later.
     pub fn end_running(&self, reason: &'static str) {
         self.cancel(&self.current.lock().queries, reason);
     }
-    /// The client is gone: whatever starts from now on ends at once.
+    /// The client is gone: queries that start from now on end at once.
     pub fn close(&self) {
         let mut current = self.current.lock();
         current.closed = true;
@@ -69,16 +69,16 @@ impl Interrupter {
         }
         Ticket { query, current: self.current.clone(), listed: None }
     }
-    /// Does what starts now end at once?
+    /// Do queries that start now end at once?
     pub(crate) fn is_in_force(&self) -> bool {
         self.reason().is_some()
     }
-    /// Why what runs must end now, if it must.
+    /// The reason why queries must end now, if they must.
     pub(crate) fn reason(&self) -> Option<&'static str> {
         let current = self.current.lock();
         current.interrupted.or(current.closed.then_some(GONE))
     }
-    /// Takes note of an interruption: what starts from now on runs.
+    /// Takes note of an interruption: queries that start from now on run.
     pub fn settle(&self) {
         self.current.lock().interrupted = None;
     }

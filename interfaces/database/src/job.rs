@@ -1,6 +1,6 @@
 //! Work that is no plan, run on the executors like a query: the planning of long texts, first answers of standing queries, indexes.
 //!
-//! Invariant: whoever waits here goes on when nothing of the work is left on an executor, ended or not. The work itself holds no handle of the
+//! Invariant: the waiting caller goes on only when nothing of the work is left on an executor, ended or not. The work itself holds no handle of the
 //! database, which must not be closed by one of its executors.
 
 use crate::Error;
@@ -9,16 +9,16 @@ use execute::{Access, ExecuteOptions, Execution, ResultStream, Runtime};
 use std::sync::Arc;
 use store::Snapshot;
 
-/// What became of a job.
+/// The end of a job.
 pub(crate) struct Ended<T> {
     /// Why it was ended, if it was.
     pub why: Option<Error>,
-    /// What the work returned, if it was run to its own end.
+    /// The value that the work returned, if it ran to its own end.
     pub outcome: Option<T>,
 }
 
 impl<T> Ended<T> {
-    /// What the work returned, unless it was ended.
+    /// The value that the work returned.
     pub fn outcome(self) -> Result<T, Error> {
         let lost = || Error::new("Neo.DatabaseError.Statement.ExecutionFailed", "the job has no outcome");
         self.why.map_or_else(|| self.outcome.ok_or_else(lost), Err)

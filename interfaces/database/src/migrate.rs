@@ -1,8 +1,8 @@
 //! Files of earlier versions beside the graph: users, tenants and standing queries become entries at the first open, in one commit.
 //!
-//! Invariant: each file is taken once. The commit leaves a mark, so that a file that could not be removed, or was put back, brings nothing
-//! back that was dropped since. What cannot be read becomes an entry that is set aside, named after its place in the file; so a database
-//! whose file of users is damaged still asks for passwords.
+//! Invariant: each file is migrated once. The commit leaves a mark, so that a file that could not be removed, or was put back, restores nothing that
+//! was dropped since. A part that cannot be read becomes an entry that is set aside, named after its position in the file; so a database whose file
+//! of users is damaged still demands passwords.
 
 use crate::Error;
 use crate::entries::{change, set, statement};
@@ -22,10 +22,10 @@ const STANDING: &str = "standing.cypher";
 /// The entry that says that the files were taken.
 const TAKEN: &str = "files taken";
 
-/// Takes the files of a folder, if there are any.
+/// Migrates the files of a folder, if there are any.
 ///
 /// # Errors
-/// The disk refuses. What is wrong with a file is no error.
+/// The disk refuses. Damage in a file is no error.
 pub(crate) fn migrate(engine: &Engine, disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
     let failed = |error: world::disk::DiskError| {
         Error::new("Tanglewood.DatabaseError.General.Io", format!("files of an earlier version: {error}"))
@@ -54,7 +54,7 @@ pub(crate) fn migrate(engine: &Engine, disk: &dyn Disk, folder: &Path) -> Result
     Ok(())
 }
 
-/// What a file says, as changes of entries; those that are there already stay.
+/// The content of a file, as changes of entries; existing entries stay.
 fn taken(name: &str, bytes: &[u8], entries: &Entries) -> Vec<Change> {
     let (kind, found) = match (name, std::str::from_utf8(bytes)) {
         (USERS, Ok(text)) => (EntryKind::USER, users(text)),
@@ -76,7 +76,7 @@ fn taken(name: &str, bytes: &[u8], entries: &Entries) -> Vec<Change> {
 
 type Found = Vec<(EntryKind, String, Vec<u8>)>;
 
-/// A user that lacks something makes the whole file one entry that nobody can log on by.
+/// A user that lacks a field turns the whole file into one entry with which nobody can log on.
 fn users(text: &str) -> Result<Found, ()> {
     let json: serde_json::Value = serde_json::from_str(text).map_err(|_| ())?;
     let user = |entry: &serde_json::Value| {

@@ -1,13 +1,13 @@
-//! Notes for the operator's log, kept until somebody listens.
+//! Notes for the operator's log, buffered until there is a listener.
 
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Notes that are kept for a listener to come; beyond them the oldest goes.
+/// Notes that are buffered for a listener to come; beyond them the oldest is dropped.
 const NOTES_MAX: usize = 1_000;
 
-/// Who is told.
+/// The receiver of notes.
 type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct State {
 pub(crate) struct Notes(Mutex<State>);
 
 impl Notes {
-    /// Tells the listener, or keeps the note for one.
+    /// Passes a note to the listener, or buffers it.
     pub fn add(&self, text: &str) {
         let mut state = self.0.lock();
         match state.listener.clone() {
@@ -37,7 +37,7 @@ impl Notes {
             }
         }
     }
-    /// Tells what was kept, and everything from now on.
+    /// Passes the buffered notes, and all later ones, to a listener.
     pub fn listen(&self, listener: Listener) {
         let mut state = self.0.lock();
         let kept = std::mem::take(&mut state.kept);

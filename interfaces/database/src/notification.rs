@@ -1,8 +1,8 @@
-//! What was noticed about a statement that is right and yet perhaps not meant: names that the graph does not know, patterns that fall
-//! apart. Codes, titles and statuses are Neo4j's, so that its drivers' filters work.
+//! Notifications about valid statements that are perhaps not meant: names that the graph does not know, disconnected patterns. Codes, titles and
+//! statuses are Neo4j's, so that its drivers' filters work.
 //!
-//! A statement is looked through once, when it is planned; what was suspicious then is looked up again whenever it runs, since the
-//! graph may have learnt a name meanwhile. A statement that is above suspicion costs nothing.
+//! A statement is examined once, when it is planned; its suspicions are checked again whenever it runs, since the graph may have learnt a name
+//! meanwhile. A statement without suspicions costs nothing.
 
 mod hints;
 
@@ -17,15 +17,15 @@ use store::Snapshot;
 pub const NOTIFICATIONS_MAX: usize = 32;
 /// Known names that are looked through for the one that a misspelt name may mean.
 const NAMES_COMPARED_MAX: usize = 2_000;
-/// Names kept for a misspelt one: the nearest may be hidden from a reader.
+/// Candidates for a misspelt name: the nearest may be hidden from a reader.
 const MEANT_MAX: usize = 3;
-/// Near names of which it is found out whether a reader knows them: of each the whole graph may have to be looked through.
+/// Near names for which a search decides whether a reader may know them: each may search the whole graph.
 const NAMES_LOOKED_FOR_MAX: usize = 8;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The answer may not be what was meant.
+    /// The answer may not be the intended one.
     Warning,
     /// Good to know.
     Information,
@@ -51,7 +51,7 @@ pub struct Notification {
     pub gql_status: &'static str,
     /// A few words.
     pub title: &'static str,
-    /// What and where.
+    /// The description, with the names concerned.
     pub description: String,
     /// How much it matters.
     pub severity: Severity,
@@ -61,7 +61,7 @@ pub struct Notification {
     pub position: Option<Position>,
 }
 
-/// What about a statement is suspicious.
+/// Kinds of suspicions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Suspicion {
     Label(Arc<str>),
@@ -72,7 +72,7 @@ enum Suspicion {
     Hint(String),
 }
 
-/// A suspicion, its place in the text, and the known names that may be meant, the nearest first.
+/// A suspicion, its position in the text, and the known names that may be meant, the nearest first.
 #[derive(Debug)]
 struct Suspect {
     suspicion: Suspicion,
@@ -87,7 +87,7 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    /// Of a statement as it was written, before it is rewritten.
+    /// The notices of a statement as it was written, before it is rewritten.
     pub fn of(statement: &Statement, text: &str, snapshot: &Snapshot) -> Notices {
         let StatementKind::Query { plan, .. } = &statement.kind else { return Notices::default() };
         let mut found = BTreeSet::new();
@@ -113,14 +113,14 @@ impl Notices {
             });
         Notices { suspects: suspects.collect() }
     }
-    /// Adds what became of the hints once the statement was optimised.
+    /// Adds notices of hints that the optimised plan does not follow.
     pub fn add_hints(&mut self, optimised: &Statement) {
         let hints = hints::unfollowed(optimised).into_iter();
         let suspect = |hint| Suspect { suspicion: Suspicion::Hint(hint), place: None, meant: Vec::new() };
         self.suspects.extend(hints.map(suspect));
         self.suspects.truncate(NOTIFICATIONS_MAX);
     }
-    /// What is to be told now.
+    /// The notifications that hold now.
     pub fn now(&self, snapshot: &Snapshot) -> Vec<Notification> {
         let founded = self.suspects.iter().filter(|suspect| is_founded(&suspect.suspicion, snapshot));
         founded.map(|suspect| told(suspect, snapshot)).collect()
@@ -189,7 +189,7 @@ fn is_founded(suspicion: &Suspicion, snapshot: &Snapshot) -> bool {
     }
 }
 
-/// Does whoever reads this snapshot know a name of the kind of this suspicion? What cannot be read now is no reason for one.
+/// May the reader of this snapshot know a name of the kind of this suspicion? False if it cannot be read now.
 fn knows(suspicion: &Suspicion, name: &str, snapshot: &Snapshot) -> bool {
     let known = match suspicion {
         Suspicion::Label(_) => snapshot.knows_label(name),
@@ -284,7 +284,7 @@ fn is_component(name: &str) -> bool {
     COMPONENTS.contains(&name) || name == "crs"
 }
 
-/// The name's first place in the text as a word of its own.
+/// The first position of the name in the text as a word of its own.
 fn place_of(suspicion: &Suspicion, text: &str) -> Option<Position> {
     let (Suspicion::Label(name) | Suspicion::EdgeType(name) | Suspicion::Key(name)) = suspicion else {
         return Some(Position { offset: 0, line: 1, column: 1 });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use transact::History;
 use world::disk::{Disk, RealDisk};
 
-/// Characters of a password at least, whatever is said.
+/// The least number of characters of a password, whatever the options say.
 pub(crate) const PASSWORD_CHARS_MIN: usize = 8;
 
 /// Bytes that queries put aside on disk unless something else is said.
@@ -24,27 +24,26 @@ pub struct Options {
     pub query_bytes_max: u64,
     /// Time one query may run before it ends with an error; no limit where absent.
     pub query_timeout: Option<Duration>,
-    /// Time that no query may pass, whatever its client or its session says; no limit where absent.
+    /// Upper bound of the timeout of any query, whatever its client or its session sets; no limit where absent.
     pub query_timeout_max: Option<Duration>,
     /// Rows that one query may answer before it ends with an error; no limit where absent.
     pub query_rows_max: Option<u64>,
-    /// Bytes that all queries together may hold; one that asks for more then ends with an error. No limit where absent.
+    /// Bytes that all queries together may hold; a query that asks for more ends with an error. No limit where absent.
     pub queries_bytes_max: Option<u64>,
     /// Bytes that all queries together may put aside on disk, where they keep more rows than they have memory for; 0 for none.
     pub spill_bytes_max: u64,
-    /// Folder for what queries put aside; it belongs to this database alone. Where absent, one inside of the database, and none for one in
-    /// memory: its queries put nothing aside.
+    /// Folder for rows that queries spill; it belongs to this database alone. Where absent, one inside of the database; a database in memory then
+    /// spills nothing.
     pub spill_folder: Option<PathBuf>,
-    /// Queries that run on the executors at once; further ones wait in line. No limit where absent.
+    /// Queries that run on the executors at once; further ones wait. No limit where absent.
     pub queries_max: Option<u64>,
     /// Times a single statement is tried before a conflict is reported.
     pub attempts_max: u32,
     /// Bytes of log after which a checkpoint is made in the background.
     pub checkpoint_log_bytes: u64,
-    /// Gatekeepers that sessions belong to in turn, and that stamp their commits; 64 at most.
+    /// Gatekeepers that stamp commits, assigned to sessions round-robin; at most 64.
     pub gatekeepers: usize,
-    /// Bytes that the graph may hold in memory: its chunks, indexes and versions. What does not fit is read again when it is asked for;
-    /// no bound where absent.
+    /// Bytes that the graph may hold in memory: its chunks, indexes and versions. The rest is read from disk on demand; no bound where absent.
     pub memory_bytes: Option<u64>,
     /// Folder below which LOAD CSV may read; it reads nothing where absent.
     pub import_folder: Option<PathBuf>,
@@ -56,7 +55,7 @@ pub struct Options {
     pub password_chars_min: usize,
     /// No session may write.
     pub read_only: bool,
-    /// How far back the past is kept; where absent, as the database was told before.
+    /// How much history is kept; where absent, the setting stored in the database.
     pub history: Option<History>,
 }
 
@@ -88,10 +87,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Looks at what can be wrong with options before a database is opened by them; makes nothing.
+    /// Checks options before a database is opened with them; creates nothing.
     ///
     /// # Errors
-    /// The folder for what queries put aside is not one, and cannot be made.
+    /// The folder for spilled rows is no folder, and cannot be created.
     pub fn check(&self) -> Result<(), Error> {
         let named = self.spill_folder.as_ref().filter(|_| self.spill_bytes_max > 0);
         let Some(named) = named else { return Ok(()) };
@@ -103,7 +102,7 @@ impl Options {
     }
 }
 
-/// The folder for what queries put aside is of no use.
+/// The folder for spilled rows cannot be used.
 pub(crate) fn spill_folder(why: &dyn std::fmt::Display) -> Error {
     let message = format!("the folder for what queries put aside cannot be used: {why}");
     Error::new("Tanglewood.ClientError.Database.SpillFolder", message)

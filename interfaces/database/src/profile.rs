@@ -22,7 +22,7 @@ pub(crate) fn explained(
     QueryResult::of_batches(columns, Vec::<Batch>::new(), snapshot.clone(), summary)
 }
 
-/// What Neo4j's drivers and tools look for at the root of a plan.
+/// Keys that Neo4j's drivers and tools look for at the root of a plan.
 const ROOT: [(&str, &str); 5] = [
     ("planner", "COST"),
     ("planner-impl", "TANGLEWOOD"),
@@ -31,10 +31,11 @@ const ROOT: [(&str, &str); 5] = [
     ("version", "5"),
 ];
 
-/// Operators above one another that [`plan_value`] tells: each is a map in a list, and values have a depth.
+/// Nesting of operators in [`plan_value`]: each level is a map in a list, and the depth of values is bounded.
 const PLAN_LEVELS_MAX: usize = model::nested::VALUE_DEPTH_MAX / 2 - 4;
 
-/// A plan as the map that Bolt sends. What lies deeper than a value may is left out; the text of the plan has all of it. Numbers are numbers, as Neo4j has them: rows, hits, nanoseconds. Pages are not counted, and so zero.
+/// A plan as the map that Bolt sends. Levels deeper than a value may be are left out; the text of the plan has all of it. Numbers are numbers, as
+/// Neo4j has them: rows, hits, nanoseconds. Pages are not counted, and so zero.
 pub fn plan_value(plan: &PlanDescription) -> Value {
     plan_map(plan, &ROOT, PLAN_LEVELS_MAX)
 }

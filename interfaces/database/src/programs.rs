@@ -1,7 +1,7 @@
-//! Node programs that users deploy, as entries of the catalogue: the bytes of a module each.
+//! Node programs that users deploy, as entries of the catalogue: one module's bytes each.
 //!
-//! Invariant: a module is compiled and looked over before it becomes an entry. What an entry holds is never changed, but replaced by a commit, so a
-//! query runs the one of its snapshot from its begin to its end.
+//! Invariant: a module is compiled and verified before it becomes an entry. The content of an entry is never changed, but replaced by a commit, so a
+//! query runs the module of its snapshot from beginning to end.
 
 use crate::entries::set;
 use crate::{Database, Error, Params};
@@ -19,15 +19,15 @@ fn refuse(message: &str, hint: &str) -> Error {
     Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint)
 }
 
-/// Bytes of all modules together: users, roles and standing queries need room in the same place.
+/// Bytes of all modules together: users, roles and standing queries need room in the same catalogue.
 const PROGRAMS_BYTES_MAX: usize = 16 << 20;
 
 impl Database {
-    /// Carries out a command about node programs, for good. `check` compiles a module and says what is wrong with it, if anything is; false if it changed nothing. Queries that run go on with the programs of their
-    /// snapshots.
+    /// Carries out a command about node programs, durably; false if it changed nothing. `check` compiles a module and returns what is wrong with it.
+    /// Running queries go on with the programs of their snapshots.
     ///
     /// # Errors
-    /// There is no such program, or there is one already; it is no module that can be run; the disk refuses.
+    /// There is no such program, or there is one already; the module cannot be run; the disk refuses.
     pub(crate) fn change_programs(
         &self,
         command: &ProgramCommand,

@@ -1,10 +1,10 @@
-//! How far a running query has come, operator by operator.
+//! Progress of a running query, by operator.
 
 use crate::Database;
 use execute::QueryId;
 use model::Value;
 
-/// What one operator of a running query did so far, over all executors.
+/// Counters of one operator of a running query, summed over all executors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorProgress {
     /// Its name.
@@ -15,7 +15,7 @@ pub struct OperatorProgress {
     pub waiting: u64,
     /// Processor time it used.
     pub cpu_us: u64,
-    /// The longest time that it kept its executor at once.
+    /// The longest time that it ran on an executor without returning, in microseconds.
     pub longest_us: u64,
     /// Bytes it holds.
     pub bytes: u64,

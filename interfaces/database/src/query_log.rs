@@ -1,9 +1,9 @@
-//! How many queries there were, how they ended and how long they took; and a line in the log for each that was slow.
+//! Counts, outcomes and latencies of queries; and a line in the log for each slow query.
 //!
-//! Idea: counters and a histogram for each language and kind of statement, which a scrape reads without stopping anybody. A [`QueryRecord`]
-//! goes with a query from its text to its last row, and is counted once, however the query ends. The log names the plan and the names of
-//! parameters, never their values; a statement about users is not shown at all, for passwords stand in it.
-//! Cost: two reads of the clock, four additions, and no copy of the text where the plan was kept.
+//! Idea: counters and a histogram for each language and kind of statement, read without a lock. A [`QueryRecord`] goes with a query from its text to
+//! its last row, and is counted once, however the query ends. The log names the plan and the names of parameters, never their values; a statement
+//! about users is not shown at all, since it holds passwords. Cost: two reads of the clock, four additions, and no copy of the text where the plan
+//! was cached.
 
 use crate::cache::Planned;
 use crate::query_trace::{self, QueryTrace, Tracing};
@@ -33,12 +33,12 @@ pub const LATENCY_BOUNDS_US: [u64; 14] = [
     30_000_000,
     300_000_000,
 ];
-/// What the log shows of a statement about users.
+/// The text that the log shows for a statement about users.
 pub(crate) const HIDDEN_TEXT: &str = "a statement about users, which is not shown";
 /// Bytes of a plan that a line of the log holds.
 const PLAN_BYTES_MAX: usize = 8_000;
 
-/// In which language was asked.
+/// Languages of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryLanguage {
     /// Cypher.
@@ -49,7 +49,7 @@ pub enum QueryLanguage {
     Datalog,
 }
 
-/// What a query did.
+/// Kinds of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryKind {
     /// It read.
@@ -65,11 +65,11 @@ pub enum QueryKind {
 /// How a query ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryOutcome {
-    /// All its rows were told, or its client wanted no more.
+    /// All its rows were returned, or its client wanted no more.
     Completed,
     /// The request was at fault.
     ClientError,
-    /// It may succeed if it is sent again.
+    /// The same request may succeed if it is sent again.
     TransientError,
     /// The database was at fault.
     DatabaseError,
@@ -108,7 +108,7 @@ pub struct QueryFigures {
     pub kind: &'static str,
     /// How many ended how.
     pub outcomes: Vec<(&'static str, u64)>,
-    /// How many took no longer than each of [`LATENCY_BOUNDS_US`], without those of the bucket before; one more for all others.
+    /// How many took no longer than each of [`LATENCY_BOUNDS_US`] and longer than the bound before; one more bucket for all others.
     pub buckets: Vec<u64>,
     /// Time that all of them took.
     pub total: Duration,
@@ -124,7 +124,7 @@ struct KindCounters {
 /// The counters of a database.
 pub(crate) struct QueryLog {
     kinds: [[KindCounters; KINDS.len()]; LANGUAGES.len()],
-    /// A query that took longer is logged; none where it is zero.
+    /// A query that took longer is logged, in nanoseconds; zero turns the log off.
     slow_ns: AtomicU64,
     executors: usize,
     /// Queries that have not ended, and answers that were not read.
@@ -132,7 +132,7 @@ pub(crate) struct QueryLog {
     tracing: Tracing,
 }
 
-/// A query, or its answer, that somebody still waits for or reads.
+/// A query, or its answer, that a client still waits for or reads.
 pub(crate) struct OpenQuery(Arc<QueryLog>);
 
 impl OpenQuery {
@@ -160,7 +160,7 @@ impl QueryLog {
         log.set_slow(slow);
         Arc::new(log)
     }
-    /// Who is told what queries did.
+    /// The listener of traces.
     pub fn tracing(&self) -> &Tracing {
         &self.tracing
     }
@@ -184,7 +184,7 @@ impl QueryLog {
         counters.buckets[at].fetch_add(1, Ordering::Relaxed);
         counters.total_ns.fetch_add(elapsed_ns, Ordering::Relaxed);
     }
-    /// What was counted so far; languages and kinds of which there was none are left out.
+    /// The counters so far; languages and kinds without queries are left out.
     pub fn figures(&self) -> Vec<QueryFigures> {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut figures = Vec::new();
@@ -210,9 +210,9 @@ impl QueryLog {
     }
 }
 
-/// What is asked, as the log shows it.
+/// The query as the log shows it.
 pub(crate) enum QuerySubject {
-    /// A statement whose plan is known.
+    /// A statement with a plan.
     Planned(Arc<Planned>),
     /// Another text.
     Text(Box<str>),
@@ -232,21 +232,21 @@ pub(crate) struct QueryRecord {
     rows: u64,
     snapshot: Option<Snapshot>,
     is_counted: bool,
-    /// Where it is traced.
+    /// Present if the query is traced.
     trace: Option<Box<TraceParts>>,
 }
 
-/// What a trace tells beside the record.
+/// Parts of a trace beside the record.
 #[derive(Default)]
 pub(crate) struct TraceParts {
     /// The trace that the client wants it to be a part of.
     pub parent: Option<String>,
-    /// What the nodes of its plan did.
+    /// Counters of the nodes of its plan.
     pub nodes: Vec<execute::NodeProfile>,
 }
 
 impl QueryRecord {
-    /// A query that was asked then.
+    /// The record of a query that began at `started_ns`.
     pub fn new(
         log: &Arc<QueryLog>,
         language: QueryLanguage,
@@ -273,18 +273,18 @@ impl QueryRecord {
             trace: None,
         }
     }
-    /// It is traced, where there is something to tell.
+    /// Traces it, if there are parts.
     pub fn traced(mut self, parts: Option<TraceParts>) -> QueryRecord {
         self.trace = parts.map(Box::new);
         self
     }
-    /// What the nodes of its plan did, where it is traced.
+    /// Adds the counters of the nodes of its plan, if it is traced.
     pub fn measure(&mut self, nodes: impl FnOnce() -> Vec<execute::NodeProfile>) {
         if let Some(trace) = &mut self.trace {
             trace.nodes = nodes();
         }
     }
-    /// Where it is counted.
+    /// The log that counts it.
     pub fn log(&self) -> &Arc<QueryLog> {
         &self.log
     }
@@ -293,7 +293,7 @@ impl QueryRecord {
         self.kind = kind;
         self
     }
-    /// With whose names its plan is shown.
+    /// The snapshot whose names the log shows in its plan.
     pub fn seen_in(mut self, snapshot: &Snapshot) -> QueryRecord {
         self.snapshot = Some(snapshot.clone());
         self
@@ -358,7 +358,7 @@ impl QueryRecord {
         let (_, tree) = execute::profiling::Profiling::of(&planned.plan, snapshot).describe(nodes);
         query_trace::operators(&tree)
     }
-    /// The line of a slow query. Messages of errors may hold values, so the code stands for them.
+    /// Writes the line of a slow query. Messages of errors may hold values, so the code stands for them.
     fn write(&self, outcome: QueryOutcome, error: Option<&Error>, elapsed_ns: u64) {
         if !tracing::enabled!(target: "tanglewood::query", tracing::Level::WARN) {
             return;

@@ -1,9 +1,8 @@
-//! What a query did, for a collector of traces: the query with its end, and each operator of its plan with its rows and its time.
+//! Traces of queries for a collector: the query with its outcome, and each operator of its plan with its rows and its time.
 //!
-//! Idea: one query of so many is measured while it runs on the executors, which count per operator anyway; when it ends, a [`QueryTrace`] goes to
-//! whoever listens. The listener is called on the thread that ends the query and must not wait. Texts and names are those of the log: values of
-//! parameters are in none of them.
-//! Cost: where nobody listens, one load for each query.
+//! Idea: one query of every `n` is measured while it runs on the executors, which count per operator anyway; when it ends, a [`QueryTrace`] goes to
+//! the listener. The listener is called on the thread that ends the query and must not block. Texts and names are those of the log: no trace holds
+//! values of parameters. Cost: without a listener, one load for each query.
 
 use crate::Value;
 use crate::query_log::QueryLog;
@@ -12,12 +11,12 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Operators of one query that are told; a plan with more is cut off there.
+/// Operators of one query in a trace; a plan with more is cut off there.
 pub const TRACED_OPERATORS_MAX: usize = 256;
 /// Bytes of the context that a client hands on.
 const PARENT_BYTES_MAX: usize = 128;
 
-/// Takes what queries did. It is called where they end, so it must not wait.
+/// Receives traces, on the thread where the query ends, so it must not block.
 pub type TraceListener = Arc<dyn Fn(QueryTrace) + Send + Sync>;
 
 /// A query that has ended.
@@ -33,9 +32,9 @@ pub struct QueryTrace {
     pub code: Option<String>,
     /// Its text as the log shows it.
     pub text: String,
-    /// Who asked.
+    /// The user.
     pub user: Option<String>,
-    /// When it was asked, by the clock that [`QueryTrace::ended_ns`] is of.
+    /// When it began, on the clock of [`QueryTrace::ended_ns`].
     pub started_ns: u64,
     /// When its first rows were there.
     pub first_ns: Option<u64>,
@@ -43,18 +42,18 @@ pub struct QueryTrace {
     pub ended_ns: u64,
     /// Rows that it answered.
     pub rows: u64,
-    /// The trace that it is a part of, as its client wrote it (`traceparent` of W3C Trace Context).
+    /// The parent trace, as the client wrote it (`traceparent` of W3C Trace Context).
     pub parent: Option<String>,
     /// Operators of its plan, each behind the one above it. Empty where no plan was measured.
     pub operators: Vec<OperatorTrace>,
 }
 
-/// What an operator did.
+/// Counters of an operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatorTrace {
     /// Its name in `EXPLAIN`.
     pub name: &'static str,
-    /// The operator above it, by its place in the list; none for the topmost.
+    /// Index of the operator above it in the list; none for the topmost.
     pub above: Option<usize>,
     /// Rows that it handed on.
     pub rows: u64,
@@ -64,7 +63,7 @@ pub struct OperatorTrace {
     pub busy_ns: u64,
 }
 
-/// Who listens, and how often.
+/// The listener of traces, and the sampling rate.
 #[derive(Default)]
 pub(crate) struct Tracing {
     listener: OnceLock<(TraceListener, u64)>,
@@ -72,7 +71,7 @@ pub(crate) struct Tracing {
 }
 
 impl Tracing {
-    /// From now on, one of so many queries is told to this listener. There is one at most: false where there was one before.
+    /// From now on, passes one of every `every` queries to this listener. There is at most one: false if there was one before.
     pub fn listen(&self, listener: TraceListener, every: u64) -> bool {
         self.listener.set((listener, every.max(1))).is_ok()
     }
@@ -81,7 +80,7 @@ impl Tracing {
         let Some((_, every)) = self.listener.get() else { return false };
         self.queries.fetch_add(1, Ordering::Relaxed).is_multiple_of(*every)
     }
-    /// Tells what a query did.
+    /// Passes a trace to the listener.
     pub fn tell(&self, trace: impl FnOnce() -> QueryTrace) {
         if let Some((listener, _)) = self.listener.get() {
             listener(trace());

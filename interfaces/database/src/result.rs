@@ -1,7 +1,7 @@
-//! What a request answers: columns, batches or rows, and a summary.
+//! The answer to a request: columns, batches or rows, and a summary.
 //!
-//! A reading query streams: batches arrive while it runs, and dropping the result cancels it. A writing query has been run to its end
-//! and committed before its first row is handed out, so a row that was seen is a row that is durable.
+//! A reading query streams: batches arrive while it runs, and dropping the result cancels it. A writing query has run to its end and is committed
+//! before its first row is returned, so every row that a client sees is durable.
 
 use crate::Error;
 use crate::interrupt::Ticket;
@@ -31,7 +31,7 @@ pub enum RequestKind {
     Schema,
 }
 
-/// What a catalogue command changed.
+/// Counters of changes to the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchemaCounters {
     /// Indexes made.
@@ -51,12 +51,12 @@ impl SchemaCounters {
     }
 }
 
-/// What a request did.
+/// Summary of a request.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Read, write, schema.
     pub kind: RequestKind,
-    /// What it changed.
+    /// Counters of its changes.
     pub counters: Counters,
     /// Indexes and constraints added or removed, all together.
     pub schema_changes: u64,
@@ -72,11 +72,11 @@ pub struct Summary {
     pub plan_text: Option<String>,
     /// The plan as a tree, for EXPLAIN and PROFILE.
     pub plan: Option<PlanDescription>,
-    /// What was noticed about the statement.
+    /// Notifications about the statement.
     pub notifications: Vec<crate::Notification>,
     /// Was it PROFILE?
     pub profiled: bool,
-    /// What a command did that has neither rows nor counters, in words.
+    /// A message from a command that has neither rows nor counters.
     pub said: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Summary {
     pub fn has_plan_only(&self) -> bool {
         self.plan_text.is_some() && !self.profiled
     }
-    /// Of a request of this kind that changed nothing, was told nothing and took no time yet.
+    /// An empty summary of a request of this kind: no changes, no notifications, no time yet.
     pub(crate) fn of(kind: RequestKind, snapshot: &Snapshot) -> Summary {
         Summary {
             kind,
@@ -115,11 +115,11 @@ pub struct QueryResult {
     ended: bool,
     profile_of: Option<Box<execute::profiling::Profiling>>,
     record: Option<Box<QueryRecord>>,
-    /// What the nodes of a plan did that has run to its end, where it is traced.
+    /// Counters of the nodes of a plan that has run to its end, if it is traced.
     measured: Option<Vec<execute::NodeProfile>>,
-    /// Until it is read to its end, a server that shuts down waits for it.
+    /// Keeps a server that shuts down waiting until the result is read.
     open: Option<OpenQuery>,
-    /// Rows that it may still tell, of how many.
+    /// Rows that may still be returned, and the limit.
     rows_left: Option<(u64, u64)>,
 }
 
@@ -132,9 +132,9 @@ enum Source {
 /// A query whose rows are still coming.
 pub(crate) struct Running {
     pub stream: ResultStream,
-    /// The transaction it reads in, if that one may write: what a client is shown of an entity, it has read.
+    /// The transaction that it reads in, if that may write: entities that a client is shown count as read.
     pub transaction: Option<Arc<Transaction>>,
-    /// Lets others interrupt it.
+    /// Registers it for interruption.
     pub _ticket: Option<Ticket>,
 }
 
@@ -160,8 +160,8 @@ impl QueryResult {
             rows_left: None,
         }
     }
-    /// A server that shuts down waits until it is read, unless it has no end.
-    /// A query that has no end may tell any number of rows, any other so many.
+    /// Keeps a server that shuts down waiting until it is read, unless it has no end. A query without an end may return any number of rows, any other
+    /// at most `rows_max`.
     pub(crate) fn held_open(mut self, open: OpenQuery, rows_max: Option<u64>) -> QueryResult {
         if !self.is_endless() {
             self.open = Some(open);
@@ -169,12 +169,12 @@ impl QueryResult {
         }
         self
     }
-    /// What the nodes of its plan did.
+    /// Sets the counters of the nodes of its plan.
     pub(crate) fn measured(mut self, nodes: Option<Vec<execute::NodeProfile>>) -> QueryResult {
         self.measured = nodes;
         self
     }
-    /// Counts it: now if the answer is whole or has no end, else when its last row was told.
+    /// Records it: now if the answer is complete or has no end, else when its last row was returned.
     pub(crate) fn recorded(mut self, record: QueryRecord) -> QueryResult {
         let mut record = record.seen_in(&self.snapshot);
         match &self.source {
@@ -219,13 +219,13 @@ impl QueryResult {
         let profile_of = profile_of.map(Box::new);
         QueryResult { started_ns, profile_of, ..QueryResult::new(columns, source, snapshot, summary, false) }
     }
-    /// What a standing query tells, as rows: it has no end but that of the subscription.
+    /// The changes of a standing query, as rows: they end only with the subscription.
     pub(crate) fn of_subscription(told: SubscriptionRows, summary: Summary) -> QueryResult {
         let snapshot = told.snapshot();
         let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));
         QueryResult::new(columns, source, snapshot, summary, false)
     }
-    /// Do its rows come as they happen, without an end? Then whoever shows them should not wait for more.
+    /// Are its rows events without an end? Then a client should show each at once and not wait for more.
     pub fn is_endless(&self) -> bool {
         matches!(self.source, Source::Subscription(_))
     }
@@ -237,7 +237,7 @@ impl QueryResult {
     pub(crate) fn titles(&self) -> Arc<[Arc<str>]> {
         self.columns.clone()
     }
-    /// The snapshot the rows came from: what entities in them are shown from.
+    /// The snapshot that the rows were read from; entities in them are resolved in it.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -276,7 +276,7 @@ impl QueryResult {
             next.map(Some)
         })
     }
-    /// No more rows are told than one query may answer.
+    /// Fails when more rows are returned than one query may.
     fn within_rows(&mut self, next: Result<Option<Batch>, Error>) -> Result<Option<Batch>, Error> {
         match (&next, &mut self.rows_left) {
             (Ok(Some(batch)), Some((left, rows_max))) => match left.checked_sub(batch.len() as u64) {
@@ -331,7 +331,7 @@ impl QueryResult {
             )),
         }
     }
-    /// Says under the plan, and at its root, what of the graph it runs over.
+    /// Notes under the plan, and at its root, the restriction under which it runs.
     pub(crate) fn note_restriction(&mut self, restriction: &str) {
         if let Some(text) = &mut self.summary.plan_text {
             let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -341,7 +341,7 @@ impl QueryResult {
             plan.arguments.push(("Restriction", restriction.to_string()));
         }
     }
-    /// Reads what is left, and tells what the request did.
+    /// Reads the remaining rows, and returns the summary.
     pub fn finish(mut self) -> Result<Summary, Error> {
         while self.next_batch()?.is_some() {}
         Ok(*self.summary)
@@ -349,7 +349,7 @@ impl QueryResult {
     pub(crate) fn set_commit_version(&mut self, commit_version: u64) {
         self.summary.commit_version = commit_version;
     }
-    /// What the request did; complete once the last batch was read.
+    /// The summary of the request; complete once the last batch was read.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
@@ -361,7 +361,7 @@ impl QueryResult {
             Source::Batches(_) => {}
         }
     }
-    /// Gives up the remaining rows: a query that only reads ends now, unless it is profiled, which means to be run to its end.
+    /// Gives up the remaining rows: a reading query ends now, unless it is profiled, and so must run to its end.
     pub fn discard(&mut self) -> Result<(), Error> {
         if self.summary.profiled {
             while self.next_batch()?.is_some() {}

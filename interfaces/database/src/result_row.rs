@@ -1,8 +1,8 @@
 //! Rows as a program reads them: values by the names of columns, with everything about the vertices and edges in them.
 //!
-//! A value is asked for as what it must be (`as_str`, `as_int`, …). What is not there, or is something else, is an error that names the column, what it
-//! holds, and the columns that there are; so a program needs no `match`. Cost: the names are shared by all rows; vertices and edges are read from the
-//! snapshot of the answer.
+//! A value is read with its expected type (`as_str`, `as_int`, …). If it is missing or of another type, the error names the column, its value's type,
+//! and the existing columns; so a program needs no `match`. Cost: the names are shared by all rows; vertices and edges are read from the snapshot of
+//! the answer.
 
 use crate::entity::{Hydrated, Node, Relationship, hydrate};
 use crate::{Error, QueryResult};
@@ -38,7 +38,7 @@ pub struct ResultRow {
     values: Vec<Hydrated>,
 }
 
-/// What a value is, as messages call it.
+/// The name of a value's type in messages.
 fn kind(value: &Hydrated) -> String {
     match value {
         Hydrated::Plain(value) => format!("{:?}", value.value_type()).to_lowercase(),
@@ -59,7 +59,7 @@ impl ResultRow {
     pub fn values(&self) -> &[Hydrated] {
         &self.values
     }
-    /// The same, to be kept.
+    /// The values of the row, owned.
     pub fn into_values(self) -> Vec<Hydrated> {
         self.values
     }
@@ -104,7 +104,7 @@ impl ResultRow {
             _ => None,
         })
     }
-    /// A value that is no vertex, edge or path, and holds none.
+    /// A value that is neither a vertex, an edge nor a path, and contains none.
     ///
     /// # Errors
     /// There is no such column, or it holds one.
@@ -203,7 +203,7 @@ pub struct ResultRows {
 }
 
 impl ResultRows {
-    /// What the request did; complete once the last row was read.
+    /// The summary of the request; complete once the last row was read.
     pub fn summary(&self) -> &crate::Summary {
         self.result.summary()
     }

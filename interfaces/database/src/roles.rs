@@ -1,12 +1,12 @@
-//! Roles: who may do what.
+//! Roles and their privileges.
 //!
-//! Idea: a role is an entry of the graph's catalogue, as a user is: the statements that grant and deny. Which roles a user has is an entry
-//! too. A user to whom no role was ever granted may do everything, as all users could before there were roles; so may whoever asks without
-//! logging on, which is for the interface to allow. Five roles are built in and never change. The rights of a session are looked up before each
-//! statement, so a change holds at once; an open transaction that began with other rights can only be rolled back.
-//! Invariant: an entry that cannot be read allows nothing. What is hidden is hidden by the snapshot a session reads, and what is forbidden
-//! is refused by the transaction it writes, below all languages.
-//! Cost: two look-ups in B-trees for each statement; nothing else for whoever may do everything.
+//! Idea: a role is an entry of the graph's catalogue, as a user is: the statements that grant and deny. The roles of a user are an entry too. A user
+//! to whom no role was ever granted may do everything, as all users could before there were roles; so may a client without a log-on, where the
+//! interface allows that. Five roles are built in and never change. The rights of a session are looked up before each statement, so a change holds at
+//! once; an open transaction that began with other rights can only be rolled back.
+//! Invariant: an entry that cannot be read allows nothing. Hidden data is hidden by the snapshot that a session reads, and forbidden writes are
+//! refused by its transaction, below all languages.
+//! Cost: two look-ups in B-trees for each statement; none for users who may do everything.
 
 mod authorize;
 mod commands;
@@ -35,16 +35,16 @@ pub const ROLES_MAX: usize = 1_000;
 pub const ROLE_NAME_BYTES_MAX: usize = 128;
 /// Privileges of one role.
 pub const ROLE_PRIVILEGES_MAX: usize = 4_000;
-/// The role of whoever may do everything.
+/// The role that may do everything.
 pub const ADMIN: &str = "admin";
 /// Roles that are always there, from the least to the most.
 pub const BUILT_IN: [&str; 5] = ["reader", "editor", "publisher", "architect", ADMIN];
-/// The role that everybody has. It is there without an entry, and can be granted more and less.
+/// The role that every user has. It exists without an entry, and privileges can be granted to it and revoked from it.
 pub const PUBLIC: &str = "PUBLIC";
-/// What the entry of a user's roles begins with.
+/// The head of the entry of a user's roles.
 const USER_ROLES_HEAD: &str = "roles 1";
 
-/// What a built-in role allows.
+/// The privileges of a built-in role.
 fn built_in(name: &str) -> Option<Vec<Privilege>> {
     let rank = BUILT_IN.iter().position(|known| *known == name)?;
     let first_rank = |privilege: &Privilege| match privilege.action {
@@ -57,10 +57,10 @@ fn built_in(name: &str) -> Option<Vec<Privilege>> {
     Some(rights::everything().into_iter().filter(|privilege| first_rank(privilege) <= rank).collect())
 }
 
-/// The privileges of a role that somebody made.
+/// The privileges of a user-defined role.
 ///
 /// # Errors
-/// Why the entry cannot be read.
+/// The reason why the entry cannot be read.
 fn decode_role(content: &[u8]) -> Result<BTreeSet<(Effect, Privilege)>, String> {
     let text = std::str::from_utf8(content).map_err(|_| "it is no text".to_string())?;
     let mut found = BTreeSet::new();
@@ -117,17 +117,17 @@ pub(crate) fn is_admin(entries: &Entries, user: &str) -> bool {
     roles_of(entries, user).iter().any(|role| &**role == ADMIN)
 }
 
-/// The entry of a user who has no role and may not do everything either.
+/// The entry of a user who has no role and is not unrestricted either.
 pub(crate) fn no_roles() -> Vec<u8> {
     encode_user_roles(&BTreeSet::new())
 }
 
-/// What everybody may do until that is changed: call procedures, which show no more than the caller may see.
+/// The initial privileges of `PUBLIC`: calling procedures, which show no more than the caller may see.
 fn public_by_default() -> BTreeSet<(Effect, Privilege)> {
     BTreeSet::from([(Effect::Grant, Privilege::all(Action::Execute, Scope::Server))])
 }
 
-/// The roles of a user, and the one that everybody has.
+/// The roles of a user, with `PUBLIC`.
 fn roles_with_public(entries: &Entries, user: &str) -> Vec<Arc<str>> {
     let mut roles = roles_of(entries, user);
     roles.push(PUBLIC.into());
@@ -146,7 +146,7 @@ fn privileges_of(entries: &Entries, role: &str) -> BTreeSet<(Effect, Privilege)>
     content.and_then(|content| decode_role(content).ok()).unwrap_or_default()
 }
 
-/// What a user may do.
+/// The rights of a user.
 fn rights_of(entries: &Entries, user: &str) -> Rights {
     let roles = match entries.get(EntryKind::USER_ROLES, user) {
         // Who was never granted a role may do everything, whatever is denied to all.
@@ -163,12 +163,12 @@ fn rights_of(entries: &Entries, user: &str) -> Rights {
     Rights { privileges: roles.iter().flat_map(|role| privileges_of(entries, role)).collect() }
 }
 
-/// Rights that are not everything, and what is planned for those who have them.
+/// Restricted rights, with the cached plans and samples for users who have them.
 pub(crate) struct RestrictedView {
     pub rights: Arc<Rights>,
     pub party: Party,
     pub plans: PlanCache,
-    /// How degrees are distributed in what they see.
+    /// Distribution of degrees in the visible graph.
     pub degrees: Arc<Degrees>,
     pub traversals: traverse::answer::planned::Plans,
 }
@@ -186,7 +186,7 @@ impl RestrictedView {
             traversals: Default::default(),
         }
     }
-    /// A snapshot as those who have these rights see it.
+    /// The snapshot as these rights show it.
     pub fn shown(&self, snapshot: Snapshot) -> Snapshot {
         self.party.shown(snapshot)
     }
@@ -196,7 +196,7 @@ impl RestrictedView {
     }
 }
 
-/// What one session was found to be allowed, and of which entries.
+/// The rights that a session was found to have, and the entries that they were read from.
 #[derive(Clone, Default)]
 pub(crate) struct Allowed {
     of: Option<[Option<Arc<EntryTable>>; 2]>,
@@ -208,7 +208,7 @@ impl Allowed {
     pub fn restricted_view(&self) -> Option<&Arc<RestrictedView>> {
         self.restricted_view.as_ref()
     }
-    /// Looks it up anew, if any role or anybody's roles changed.
+    /// Looks the rights up anew, if any role or any user's roles changed.
     pub fn settle(&mut self, user: &str, entries: &Entries, restricted_views: &RestrictedViews) {
         let now = [EntryKind::ROLE, EntryKind::USER_ROLES].map(|kind| entries.table(kind).cloned());
         let is_same = |a: &Option<Arc<EntryTable>>, b: &Option<Arc<EntryTable>>| match (a, b) {
@@ -228,7 +228,7 @@ impl Allowed {
     }
 }
 
-/// The restricted views in use, so that all who have the same rights share one.
+/// The restricted views in use, shared by all sessions with the same rights.
 #[derive(Default)]
 pub(crate) struct RestrictedViews {
     known: Mutex<BTreeMap<Rights, Weak<RestrictedView>>>,

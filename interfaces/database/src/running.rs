@@ -1,11 +1,11 @@
-//! Queries that run: as lists show them, and as a session starts them.
+//! Running queries, as sessions start them and lists show them.
 
 use crate::accounts::Payer;
 use std::time::Duration;
 
-/// What ids of queries begin with.
+/// Prefix of the ids of queries.
 pub(crate) const OWN_QUERY: &str = "query-";
-/// What ids of queries begin with that run in the replica of a gate.
+/// Prefix of the ids of queries that run in the replica of a gate.
 pub(crate) const REPLICA_QUERY: &str = "replica-query-";
 
 /// Bytes of a query's text that lists of running queries show.
@@ -18,9 +18,9 @@ pub struct RunningQuery {
     pub id: String,
     /// Its text.
     pub text: String,
-    /// Who pays for it.
+    /// The tenant that pays for it.
     pub tenant: String,
-    /// Who asked, where that is known.
+    /// The user, if known.
     pub user: Option<String>,
     /// False while it waits to be let in.
     pub running: bool,
@@ -35,7 +35,7 @@ pub struct RunningQuery {
 }
 
 impl RunningQuery {
-    /// A statement that asks who runs, and has no number yet.
+    /// A statement that lists running queries, and has no number yet itself.
     pub(crate) fn asking(text: &str) -> RunningQuery {
         RunningQuery {
             id: String::new(),
@@ -51,7 +51,7 @@ impl RunningQuery {
     }
 }
 
-/// What a session tells of a request that it starts.
+/// The description of a request that a session starts.
 pub(crate) struct Running<'a> {
     pub text: &'a str,
     pub payer: Payer,

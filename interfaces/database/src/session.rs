@@ -1,8 +1,8 @@
 //! A session: one client's conversation with the database, with at most one transaction open.
 //!
-//! A single statement outside a transaction is a transaction of its own, tried again inside where it conflicts with another. In an
-//! explicit transaction, reads stream from the transaction's own view and writes run to their end before they answer; a
-//! statement that fails leaves the transaction broken, to be rolled back.
+//! A single statement outside a transaction is a transaction of its own, and is retried when it conflicts. In an explicit transaction, reads stream
+//! from the transaction's own view and writes run to their end before they answer; a statement that fails breaks the transaction, which can then only
+//! be rolled back.
 //!
 //! Reading order: `transaction` (begin, commit), `statement` (from a text to its answer), `writing`, `in_transactions`.
 
@@ -55,48 +55,49 @@ use world::panics::caught;
 pub struct Limits {
     /// Time it may run, all its attempts together.
     pub timeout: Option<Duration>,
-    /// Bytes it may hold.
+    /// Bytes that a statement may hold.
     pub bytes_max: Option<u64>,
 }
 
 /// One client's conversation.
 pub struct Session {
     database: Database,
-    /// Who stamps its commits.
+    /// The gatekeeper that stamps its commits.
     gatekeeper: usize,
     transaction: Option<Open>,
     /// The last transaction, if it was refused because of a conflict, and until when a new one stands for it.
     refused: Option<(Arc<Transaction>, u64)>,
     limits: Limits,
     speaker: Speaker,
-    /// Who logged on, where an interface asked.
+    /// The credential of the log-on, if the interface demanded one.
     credential: Option<Credential>,
-    /// Who logged on, where it acts as another.
+    /// The user who logged on, if it acts as another.
     impersonator: Option<Impersonator>,
-    /// What it may do.
+    /// Its rights.
     allowed: Allowed,
     interrupter: Interrupter,
     meanwhile: Option<Meanwhile>,
     client: Client,
-    /// What the client tells of the next transaction.
+    /// Metadata from the client for the next transaction.
     metadata: Value,
     /// The plan of the statement that is being run.
     planned: Option<Arc<Planned>>,
-    /// Is what is being run traced?
+    /// Is the running statement traced?
     is_traced: bool,
     /// How long the statement that runs may wait for processes of a cluster, if there is an end to that.
     waits_until_ns: Option<u64>,
-    /// Is the statement that runs tried over a graph that is a little old? And has such an attempt said how it ends?
+    /// The cached plan of the running statement, while it is tried over a graph that may be slightly old.
     tries_old_base: Option<Arc<Planned>>,
+    /// Is the outcome of such an attempt final?
     old_base_settled: AtomicBool,
     /// Its statements are parts of this query, which stands for them.
     part_of: Option<QueryId>,
 }
 
-/// Figures of the server that are told by name; of others the sums are.
+/// Kinds of metrics that may be shown by name; of the others only sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamedFigures {
-    /// Of tenants, which are named like their users where nobody said otherwise.
+    /// Of tenants, which are named like their users unless declared otherwise.
     pub tenants: bool,
     /// Of standing queries.
     pub standing: bool,
@@ -106,7 +107,7 @@ fn no_metadata() -> Value {
     Value::map::<&str>([])
 }
 
-/// What is done every few milliseconds while a statement is waited for.
+/// Called every few milliseconds while the session waits for a statement.
 type Meanwhile = Arc<dyn Fn() + Send + Sync>;
 
 impl Database {
@@ -117,7 +118,7 @@ impl Database {
 }
 
 impl Session {
-    /// A session whose queries are parts of one that has a place already, so that they wait for none.
+    /// A session whose queries are parts of an admitted one, so that they need no admission.
     pub(crate) fn within(database: Database, whole: Option<QueryId>) -> Session {
         Session { part_of: whole, ..Session::new(database) }
     }
@@ -146,11 +147,11 @@ impl Session {
             part_of: None,
         }
     }
-    /// A handle by which another thread ends what this session runs.
+    /// A handle by which another thread ends the queries of this session.
     pub fn interrupter(&self) -> Interrupter {
         self.interrupter.clone()
     }
-    /// Takes note of an interruption: what starts from now on runs.
+    /// Takes note of an interruption: statements that start from now on run.
     pub fn settle_interrupt(&self) {
         self.interrupter.settle();
     }
@@ -158,16 +159,16 @@ impl Session {
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
-    /// Whose share of the machine this session's requests are charged to.
+    /// Sets the tenant that this session's requests are charged to.
     pub fn set_tenant(&mut self, tenant: impl Into<String>) {
         self.speaker = Speaker::of(Some(tenant.into()), self.speaker.user.take());
     }
-    /// Who asks: requests are charged to the tenant that the user belongs to, or to the user as a tenant of its own.
+    /// Sets the user: requests are charged to the tenant that the user belongs to, or to the user as a tenant of its own.
     pub fn set_user(&mut self, user: impl Into<String>) {
         self.speaker = Speaker::of(None, Some(user.into()));
     }
-    /// As [`Session::set_user`], for someone who logged on. Once the user is dropped, suspended or given another password, the session
-    /// serves nothing any more, and its subscriptions end.
+    /// As [`Session::set_user`], for a user who logged on. Once the user is dropped, suspended or given another password, the session serves no more
+    /// requests, and its subscriptions end.
     pub fn log_on(&mut self, credential: Credential) {
         self.set_user(credential.name());
         self.credential = Some(credential);
@@ -176,7 +177,7 @@ impl Session {
     /// Acts as another user, until [`Session::act_as`] is called with none: as if that user had logged on.
     ///
     /// # Errors
-    /// Whoever logged on may not, or there is no such user; nothing changes then.
+    /// The user who logged on may not impersonate, or there is no such user; nothing changes then.
     pub fn act_as(&mut self, user: Option<&str>) -> Result<(), Error> {
         if let Some(own) = self.impersonator.take() {
             self.log_on(own.into_credential());
@@ -199,14 +200,14 @@ impl Session {
         self.impersonator = Some(Impersonator::new(own));
         Ok(())
     }
-    /// What whoever asks is shown, where that is not everything.
+    /// The restricted view of the caller, unless it may do everything.
     pub(crate) fn restricted_view(&self) -> Option<&RestrictedView> {
         self.allowed.restricted_view().map(|restricted_view| &**restricted_view)
     }
-    /// Which figures of the server whoever asks may be told by name: as SHOW TENANTS and SHOW STANDING QUERIES would list them.
+    /// Which metrics the caller may see by name: as SHOW TENANTS and SHOW STANDING QUERIES would list them.
     ///
     /// # Errors
-    /// Its log-on does not hold any more.
+    /// Its log-on is no longer valid.
     pub fn named_figures(&mut self) -> Result<NamedFigures, Error> {
         self.check_credential()?;
         self.settle_rights()?;
@@ -219,7 +220,7 @@ impl Session {
             standing: sees_all && may(Action::Subscribe),
         })
     }
-    /// Looks up what whoever logged on may do now. An open transaction that began with other rights can only be rolled back.
+    /// Looks up the present rights of the caller. An open transaction that began with other rights can only be rolled back.
     pub(crate) fn settle_rights(&mut self) -> Result<(), Error> {
         let Some(credential) = &self.credential else { return Ok(()) };
         let snapshot = self.database.snapshot();
@@ -236,7 +237,7 @@ impl Session {
         }
         Ok(())
     }
-    /// Is whoever logged on still welcome? Asked before each statement and each commit.
+    /// Is the credential still valid? Checked before each statement and each commit.
     pub(crate) fn check_credential(&mut self) -> Result<(), Error> {
         let Some(credential) = &self.credential else { return Ok(()) };
         credential.check()?;
@@ -245,11 +246,12 @@ impl Session {
             None => Ok(()),
         }
     }
-    /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
+    /// May a statement run: is the caller's credential still valid, and the open transaction whole, if there is one? Settles the payer of what
+    /// follows.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
         self.may_ask_within(None).map(drop)
     }
-    /// As [`Session::may_ask`], by rights that may be so old; with the graph that told them, if it had to be asked for.
+    /// As [`Session::may_ask`], by rights that may have this age; returns the snapshot in which they were read, if they had to be read.
     fn may_ask_within(&mut self, age: Option<Duration>) -> Result<Option<Snapshot>, Error> {
         let heard = match self.credential {
             Some(_) => self.waited(self.waits_until_ns, || self.database.heard_within(age))?,
@@ -270,8 +272,8 @@ impl Session {
         self.speaker.settle(self.database.accounts());
         Ok(heard)
     }
-    /// Calls `meanwhile`, on the thread that asks, every few milliseconds while a statement that writes runs: an interface looks whether its
-    /// client is still there. It ends the statement by an [`Interrupter`].
+    /// Calls `meanwhile`, on the calling thread, every few milliseconds while a writing statement runs: an interface checks there whether its client
+    /// is still connected. It ends the statement by an [`Interrupter`].
     pub fn set_meanwhile(&mut self, meanwhile: impl Fn() + Send + Sync + 'static) {
         self.meanwhile = Some(Arc::new(meanwhile));
     }
@@ -279,10 +281,10 @@ impl Session {
     pub fn set_client(&mut self, connection_id: &str, address: &str) {
         self.client = Client { connection_id: connection_id.into(), address: address.into() };
     }
-    /// What the client tells of what it does next, for SHOW TRANSACTIONS: of a transaction that it begins, or a statement alone.
+    /// Sets the client's metadata for SHOW TRANSACTIONS: of the next transaction, or of an auto-commit statement.
     ///
     /// # Errors
-    /// It is longer than 64 KiB.
+    /// They are longer than 64 KiB.
     pub fn set_metadata(&mut self, metadata: Option<Value>) -> Result<(), Error> {
         let metadata = metadata.unwrap_or_else(no_metadata);
         if metadata.heap_bytes() > METADATA_BYTES_MAX {
@@ -404,7 +406,8 @@ impl Session {
             .traced(self.is_traced.then(parts))
     }
 
-    /// Does something for the client, with room for deep texts and values. A panic in it is an error of that request alone: what it has open here can only be rolled back.
+    /// Runs a call of the client, with enough stack for deep texts and values. A panic is an error of that request alone: its open transaction can
+    /// only be rolled back.
     pub(crate) fn within_net<T>(
         &mut self,
         work: impl FnOnce(&mut Session) -> Result<T, Error>,

@@ -1,9 +1,9 @@
-//! Settings: what this process was told to do, as `SHOW SETTINGS` and `CALL dbms.listConfig()` show it.
+//! The settings of this process, as `SHOW SETTINGS` and `CALL dbms.listConfig()` show them.
 //!
-//! Idea: the database knows the options it was opened with; each interface that serves it adds its own settings for as long as it serves. A
-//! name is Neo4j's where the setting means the same there, and begins with `tanglewood.` elsewhere. Folders of this machine are not shown.
-//! Invariant: a name is listed once; what an interface says takes the place of what the database says of the same name, except where the database may have
-//! been told otherwise since it was opened.
+//! Idea: the database knows the options it was opened with; each interface that serves it adds its own settings for as long as it serves. A name is
+//! Neo4j's where the setting means the same there, and begins with `tanglewood.` elsewhere. Folders of this machine are not shown. Invariant: a name
+//! is listed once; an interface's value replaces the database's of the same name, except for settings that may have been changed since the database
+//! was opened.
 
 use crate::interface_settings::SettingInfo;
 use crate::{Database, History, Options, Point};
@@ -11,7 +11,7 @@ use model::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What statements change while the database is open: it knows what holds, an interface what it was once told.
+/// Settings that statements change while the database is open: the database knows the present value, an interface only the initial one.
 const CHANGEABLE: &[&str] = &["tanglewood.history"];
 
 impl Database {

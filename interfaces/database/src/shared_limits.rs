@@ -1,12 +1,13 @@
-//! Limits of tenants and users that hold over all gates of a cluster: each tells what is taken at it, and keeps to what the others leave.
+//! Limits of tenants and users that hold over all gates of a cluster: each gate announces its usage, and uses only what the others leave.
 //!
 //! ```text
 //!   gate 0: 3 run, 1 waits, 40 MB ──┐
 //!   gate 1: 1 runs, 10 MB          ─┴─> told to all, 20 times a second ──> at each: the limit, less what others take
 //! ```
 //!
-//! Idea: nobody asks before a query begins. What others take is as old as one round, so a limit may be passed by what begins within that at two gates at once.
-//! Where queries wait at several gates, each has an even part of the limit, and what does not divide goes around from second to second.
+//! Idea: no query waits for other gates before it begins. The usage of others is one round old, so queries that begin within one round at two gates
+//! may pass a limit together. Where queries wait at several gates, each gets an even part of the limit, and the remainder goes around from second to
+//! second.
 
 use crate::Database;
 use execute::{AccountRoom, AccountUsage};
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 /// Names of a tenant, and of its user.
 type AccountName = (String, Option<String>);
 
-/// What is taken from the limited accounts at a gate, by name.
+/// Usage of the limited accounts at a gate, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GateUsage(BTreeMap<AccountName, AccountUsage>);
 
@@ -42,7 +43,7 @@ impl GateUsage {
         }
         bytes
     }
-    /// Nothing where the bytes are not what [`GateUsage::encode`] writes.
+    /// None where the bytes are not those of [`GateUsage::encode`].
     pub fn decode(mut bytes: &[u8]) -> Option<GateUsage> {
         let mut all = BTreeMap::new();
         while !bytes.is_empty() {
@@ -72,7 +73,8 @@ fn text(bytes: &mut &[u8]) -> Option<String> {
     String::from_utf8(text.to_vec()).ok()
 }
 
-/// What others leave of an account here: `own` is what is taken here, `turn` rises from round to round, `before` is how many of the others come before this gate.
+/// The room that other gates leave of an account: `own` is the usage here, `turn` rises from round to round, `before` is how many of the others come
+/// before this gate.
 fn room(own: AccountUsage, others: &[AccountUsage], (before, turn): (u64, u64)) -> AccountRoom {
     let bytes_elsewhere = others.iter().map(|other| other.bytes).sum();
     let Some(limit) = own.queries_max else { return AccountRoom { queries: u64::MAX, bytes_elsewhere } };
@@ -90,7 +92,7 @@ fn room(own: AccountUsage, others: &[AccountUsage], (before, turn): (u64, u64)) 
 }
 
 impl Database {
-    /// What is taken here from accounts that have limits.
+    /// The usage of accounts with limits at this gate.
     pub fn usage(&self) -> GateUsage {
         let named = |(tenant, user, usage): (u32, Option<u32>, AccountUsage)| {
             let (tenant, name) = self.accounts().names(tenant, user.unwrap_or(0));
@@ -98,7 +100,8 @@ impl Database {
         };
         GateUsage(self.runtime().usage().into_iter().map(named).collect())
     }
-    /// What is taken at the other gates, and which of them come before this one: limits hold over all of them. `turn` rises from second to second.
+    /// Takes the usage of the other gates, each with whether it comes before this one: limits hold over all of them. `turn` rises from second to
+    /// second.
     pub fn hear_usage(&self, others: &[(bool, GateUsage)], turn: u64) {
         let rooms = |(tenant, user, own): (u32, Option<u32>, AccountUsage)| {
             let (name, of) = self.accounts().names(tenant, user.unwrap_or(0));
@@ -143,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Gates that tell each other after every step never pass a limit, use all of it, and let nobody wait for ever.
+    /// Gates that announce their usage after every step never pass a limit, use all of it, and let every query run in the end.
     #[test]
     fn a_limit_holds_over_all_gates_and_everyone_gets_on() {
         for (limit, gates) in [(1, 2), (3, 2), (2, 3), (7, 3), (1, 1)] {

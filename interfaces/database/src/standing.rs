@@ -30,7 +30,7 @@ use world::clock::{after_ns, monotonic_ns};
 use world::panics::caught;
 
 impl Database {
-    /// What a command about standing queries does, in words for people; to be asked before it is carried out.
+    /// What a command about standing queries will do, in words for people; to be called before it is carried out.
     pub(crate) fn will_do(&self, command: &StandingCommand) -> Option<String> {
         let is_there = |name: &str| self.standing().iter().any(|query| query.name == name);
         Some(match command {
@@ -46,11 +46,11 @@ impl Database {
             StandingCommand::Subscribe { .. } => return None,
         })
     }
-    /// Makes a standing query: its first answer is computed now, and kept true from now on, on the account of those who belong to no tenant.
-    /// The text may end with how long its changes can be asked for again: `… RETAIN 1h`.
+    /// Creates a standing query: its first answer is computed now, and maintained from now on, on the account of the default tenant. The text may end
+    /// with how long its changes are retained for readers that resume: `… RETAIN 1h`.
     ///
     /// # Errors
-    /// The text is no query, or one that cannot be kept up to date (the reason is said); the name is taken.
+    /// The text is no query, or one that cannot be maintained (with the reason); the name is taken.
     pub fn create_standing(&self, name: &str, text: &str) -> Result<(), Error> {
         self.create_standing_for(DEFAULT_TENANT, name, text)
     }
@@ -98,7 +98,7 @@ impl Database {
             ));
         }
     }
-    /// What makes queries.
+    /// The maker of standing queries.
     fn maker(&self) -> Maker {
         let standing = self.standing_queries();
         let handle = standing.wake.get_or_init(|| {
@@ -199,10 +199,11 @@ impl Database {
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }
-    /// Reads a standing query, of which these are the arguments: what changes from now on, or after the commit at version `from`; with `snapshot`, its whole answer first.
+    /// Subscribes to a standing query with these arguments: its changes from now on, or after commit version `from`; with `snapshot`, its whole
+    /// answer first.
     ///
     /// # Errors
-    /// No such query; it has failed; an argument is missing; what changed since `from` is not kept any more.
+    /// No such query; it has failed; an argument is missing; the changes since `from` are no longer retained.
     pub fn subscribe(
         &self,
         name: &str,
@@ -271,7 +272,7 @@ impl Database {
         }
         self.maker().subscribe(name, arguments.clone(), begin, creator)
     }
-    /// Reads a standing query as those who have these rights may.
+    /// Subscribes to a standing query under restricted rights.
     fn subscribe_restricted(
         &self,
         name: &str,
@@ -315,7 +316,7 @@ impl Database {
     }
 }
 
-/// Waits until nobody else makes an answer for the same rights.
+/// Waits until no other session makes an answer for the same rights.
 fn await_turn<'m>(
     making: &'m restricted::AnswerTurn,
     creator: &Creator<'_>,
@@ -335,7 +336,7 @@ fn await_turn<'m>(
     }
 }
 
-/// What a subscription goes on after.
+/// The point after which a subscription resumes.
 fn resume(from: &ResumeFrom, params: &Params) -> Result<Resume, Error> {
     let wrong = |message: String| {
         Error::new("Neo.ClientError.Statement.ArgumentError", message)

@@ -1,9 +1,9 @@
-//! Users: who may log on, and with which password. They are entries of the graph's catalogue.
+//! Users and their passwords, as entries of the graph's catalogue.
 //!
-//! Idea: an entry holds a salted Argon2id hash and whether the user is suspended. A change of an entry is a commit: once it is
-//! acknowledged it is durable, backups and history contain it, and changes from many sessions come one after the other. Whoever has logged
-//! on holds a [`Credential`], which is the entry that it was checked against; it is good as long as the catalogue still holds this entry, so
-//! a session notices before its next statement that its user was dropped, suspended or given another password.
+//! Idea: an entry holds a salted Argon2id hash and whether the user is suspended. A change of an entry is a commit: once it is acknowledged it is
+//! durable, backups and history contain it, and changes from many sessions come one after the other. A log-on gives a [`Credential`] with the entry
+//! that it was checked against; it is valid as long as the catalogue still holds this entry, so a session notices before its next statement that its
+//! user was dropped, suspended or given another password.
 //! Invariants: no hash is computed while the engine is locked; one hash is computed at a time, so guessing costs one core at most. An entry
 //! that cannot be read lets nobody in, and counts as a user.
 //! Cost: a look-up in a B-tree for each statement; tens of milliseconds and 19 MiB for a log-on.
@@ -29,24 +29,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::EntryKind;
 use store::EntryTable;
 
-/// Someone who has logged on: a user as it was then. Cheap to clone; keeps the database of its user open.
+/// A user who has logged on, as of then. Cheap to clone; keeps the database open.
 #[derive(Clone, Debug)]
 pub struct Credential {
     users: Users,
     name: Arc<str>,
     entry: Arc<[u8]>,
-    /// Until when it is good, by the monotonic clock.
+    /// End of its validity, by the monotonic clock, in nanoseconds.
     until_ns: Option<u64>,
     /// The tokens that it came by, where they can be taken back.
     tokens: Arc<[TokenLife]>,
 }
 
-/// Whether a token is still good: whoever came by it asks before each statement. Clones are about the same token.
+/// Whether a token is still valid, checked before each statement of its sessions. Clones are about the same token.
 #[derive(Clone, Debug, Default)]
 pub struct TokenLife(Arc<AtomicBool>);
 
 impl TokenLife {
-    /// The token is good no more, and nobody who came by it is welcome any longer.
+    /// Revokes the token: its sessions serve no more requests.
     pub fn end(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -122,14 +122,14 @@ impl Credential {
     }
 }
 
-/// What is known of a user.
+/// A user as SHOW USERS lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserInfo {
     /// Its name.
     pub name: String,
     /// It may not log on for now.
     pub suspended: bool,
-    /// Why its entry cannot be read, and so nobody can log on as this user.
+    /// Why its entry cannot be read, so that this user cannot log on.
     pub problem: Option<String>,
 }
 
@@ -224,14 +224,14 @@ impl Users {
     /// Gives a user another password.
     ///
     /// # Errors
-    /// There is no such user, the password does not serve, or the commit fails.
+    /// There is no such user, the password is not acceptable, or the commit fails.
     pub fn set_password(&self, name: &str, password: &str) -> Result<(), UsersError> {
         self.alter(name, Some(password), None)
     }
-    /// Gives a user another password, suspends it or lets it log on again: what is given.
+    /// Changes what is given: the password of a user, or whether it is suspended.
     ///
     /// # Errors
-    /// As [`Users::set_password`]; an entry that cannot be read needs a password to be whole again.
+    /// As [`Users::set_password`]; an entry that cannot be read is mended only by a new password.
     pub fn alter(
         &self,
         name: &str,
@@ -261,8 +261,7 @@ impl Users {
     pub fn remove(&self, name: &str) -> Result<(), UsersError> {
         self.change(name, |table| find(table, name).map(|_| None))
     }
-    /// Lets a user in by its password: none where name or password are wrong, or the user is suspended. Takes as long for a user who does not
-    /// exist.
+    /// Logs a user on by its password: none if name or password are wrong, or the user is suspended. Takes as long for a user who does not exist.
     ///
     /// # Errors
     /// The user's entry cannot be read.
@@ -287,7 +286,7 @@ impl Users {
             tokens: Arc::default(),
         }))
     }
-    /// Who somebody is that an interface trusts for other reasons than a password: none where there is no such user, or it is suspended.
+    /// The credential of a user that an interface trusts without a password: none if there is no such user, or it is suspended.
     pub fn vouched(&self, name: &str) -> Option<Credential> {
         self.database.hear_catalogue().ok()?;
         let table = self.table();
@@ -305,7 +304,7 @@ impl Users {
         let snapshot = self.database.snapshot();
         snapshot.catalog().entries().table(EntryKind::USER).cloned().unwrap_or_default()
     }
-    /// Sets or removes an entry, by what the table is when no other change can come between.
+    /// Sets or removes an entry, computed from the table while no other change can come between.
     fn change(
         &self,
         name: &str,

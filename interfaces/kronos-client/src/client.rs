@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tonic::{Response, Status};
 
-/// The lease is renewed so many times before it would end.
+/// Renewals within the time of a lease.
 const RENEWALS_PER_LEASE: u32 = 3;
 
 /// A client of the service, for async programs on tokio. Cheap to clone; clones share one session. See [`crate::blocking::Kronos`] for others.
@@ -45,15 +45,15 @@ impl Kronos {
     /// Connects to a service of one replica, or by one of its replicas, and opens a session.
     ///
     /// # Errors
-    /// The address is none, or nobody answers.
+    /// The address is invalid, or there is no answer.
     pub async fn connect(address: impl Into<String>) -> Result<Kronos, KronosError> {
         Kronos::connect_with(Options::new([address])).await
     }
 
-    /// The same with all that can be said.
+    /// The same with all options.
     ///
     /// # Errors
-    /// The options are wrong, or nobody answers within [`Options::patience`].
+    /// The options are wrong, or there is no answer within [`Options::patience`].
     pub async fn connect_with(options: Options) -> Result<Kronos, KronosError> {
         let replicas = Arc::new(Replicas::new(&options)?);
         let lease = options.lease.clamp(LEASE_MIN, LEASE_MAX);
@@ -113,8 +113,8 @@ impl Kronos {
         self.numbered(1, call).await.map(drop)
     }
 
-    /// One reference of this session less to each event. Returns how many events the service collected: those that nobody can name and
-    /// nothing before them keeps.
+    /// One reference of this session less to each event. Returns how many events the service collected: those without references and without
+    /// predecessors.
     ///
     /// # Errors
     /// An event is unknown, released, or not held by this session.
@@ -126,7 +126,7 @@ impl Kronos {
         Ok(self.numbered(1, call).await?.collected)
     }
 
-    /// How the first event of each pair stands to the second. Pairs that are known to be ordered are not asked again.
+    /// The order of the first event of each pair to the second. Pairs with a cached order are not sent.
     ///
     /// # Errors
     /// An event is unknown or released, or a pair names one event twice.
@@ -171,7 +171,7 @@ impl Kronos {
         answer.await.unwrap_or_else(|_| ended())
     }
 
-    /// Calls for all that wait, until nobody does.
+    /// Makes calls for all waiting callers, until there are none.
     async fn assign_gathered(self, mut calls: Calls) {
         while let Some(parts) = calls.next() {
             match self.assign_alone(&joined(&parts)).await {
@@ -205,10 +205,10 @@ impl Kronos {
         Ok(assigned)
     }
 
-    /// What the replica that is asked holds and did.
+    /// The counters of the replica that is asked.
     ///
     /// # Errors
-    /// Nobody answers.
+    /// There is no answer.
     pub async fn stats(&self) -> Result<Stats, KronosError> {
         let call = |mut client: Client| async move { client.stats(wire::StatsRequest {}).await };
         self.shared.replicas.call(false, call).await

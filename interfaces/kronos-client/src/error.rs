@@ -3,7 +3,7 @@
 use std::fmt;
 use tonic::{Code, Status};
 
-/// Names what is wrong, finer than the code, in the metadata of a refusal; see `docs/formats/kronos.proto`.
+/// The reason of a refusal, finer than the code, in its metadata; see `docs/formats/kronos.proto`.
 const REASON_KEY: &str = "kronos-reason";
 /// The position in the batch that a refusal is about, in its metadata.
 const AT_KEY: &str = "kronos-at";
@@ -13,7 +13,7 @@ const AT_KEY: &str = "kronos-at";
 pub enum KronosError {
     /// An event is unknown, of another service, or released (`NOT_FOUND`).
     NoEvent(String),
-    /// The session's lease is over: what it held is released (`NOT_FOUND`). Connect anew.
+    /// The session's lease is over: its references are released (`NOT_FOUND`). Connect anew.
     SessionOver(String),
     /// A `must` contradicts an order that holds, or another `must` of the batch (`FAILED_PRECONDITION`).
     Contradiction {
@@ -30,7 +30,7 @@ pub enum KronosError {
     Exhausted(String),
     /// Too many calls are waiting; try again later (`RESOURCE_EXHAUSTED` without a reason).
     Busy(String),
-    /// The server asks for a token, and this one is none of its own (`UNAUTHENTICATED`).
+    /// The server demands a token, and this one is none of its own (`UNAUTHENTICATED`).
     Unauthenticated(String),
     /// The token does not allow this call (`PERMISSION_DENIED`).
     Forbidden(String),
@@ -56,7 +56,7 @@ impl KronosError {
             KronosError::Other(code, _) => *code,
         }
     }
-    /// What the server said.
+    /// The message of the server.
     pub fn message(&self) -> &str {
         match self {
             KronosError::NoEvent(message)
@@ -76,8 +76,7 @@ impl KronosError {
 }
 
 impl KronosError {
-    /// Did the service refuse the call for what it asks, with nothing carried out? One that has no time for a call now is not asked
-    /// again at once.
+    /// Did the service refuse the call for its content, with nothing carried out? One that has no time for a call now is not asked again at once.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
             KronosError::NoEvent(_)

@@ -1,9 +1,8 @@
 //! Orders that several callers assign at the same time, sent as one batch.
 //!
-//! Idea: while calls are under way, the constraints of those who come wait; the next call takes all of them. So many callers cost as few calls as one,
-//! and a lone caller waits for nobody.
-//! Invariant: each caller's constraints are carried out whole or not at all. What the service refuses when they come together, each caller is
-//! told when they are sent alone. Who waits is answered, also where nobody calls any more.
+//! Idea: while calls are under way, constraints of new callers wait; the next call takes all of them. So many callers cost as few calls as one, and a
+//! lone caller never waits. Invariant: each caller's constraints are carried out whole or not at all. If the service refuses a batch, each caller's
+//! constraints are sent alone, and each gets its own error. Every waiting caller is answered, also if no call is made any more.
 //! Cost: a caller that finds [`CALLS_MAX`] calls under way waits for one of them besides its own.
 
 use crate::KronosError;
@@ -50,14 +49,14 @@ impl Gather {
     }
 }
 
-/// Calls one after the other, as long as somebody waits.
+/// Calls one after the other, as long as there are waiting callers.
 pub(crate) struct Calls {
     gather: Arc<Gather>,
     is_over: bool,
 }
 
 impl Drop for Calls {
-    /// Whoever made the calls was dropped with its runtime: those who wait are told.
+    /// The task that made the calls was dropped with its runtime: waiting callers get an error.
     fn drop(&mut self) {
         if !self.is_over {
             let mut state = self.gather.state.lock();
@@ -68,7 +67,7 @@ impl Drop for Calls {
 }
 
 impl Calls {
-    /// What the next call takes; nothing where nobody waits, and then it is over.
+    /// The constraints of the next call; none without waiting callers, and then it is over.
     pub(crate) fn next(&mut self) -> Option<Vec<Part>> {
         let mut state = self.gather.state.lock();
         let (mut parts, mut count) = (Vec::new(), 0);

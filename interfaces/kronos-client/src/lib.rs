@@ -1,6 +1,6 @@
 //! # tanglewood-kronos: a client of the event ordering service
 //!
-//! Kronos answers which of two events happened first, as far as anybody has said. Start a server with `tanglewood kronos --data DIR`, then:
+//! Kronos answers which of two events happened first, as far as clients have declared it. Start a server with `tanglewood kronos --data DIR`, then:
 //!
 //! ```
 //! use tanglewood_kronos::{Constraint, Order, blocking::Kronos};

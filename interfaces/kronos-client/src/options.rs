@@ -21,13 +21,13 @@ pub struct Options {
     pub lease: Duration,
     /// How long a call is tried before it fails as unavailable.
     pub patience: Duration,
-    /// The token that the server asks for.
+    /// The token, if the server demands one.
     pub token: Option<String>,
     /// Certificates (PEM) that the servers' are checked against; with them the connection is wrapped in TLS.
     pub tls_ca: Option<Vec<u8>>,
     /// The name in the servers' certificates, if it is not the host of their addresses.
     pub tls_name: Option<String>,
-    /// Ordered pairs that are remembered; 0 asks every time.
+    /// Ordered pairs that are cached; 0 turns the cache off.
     pub cached_pairs: usize,
     /// Send the orders that several callers assign at the same time as one batch, which costs as much as one call. The orders that must hold,
     /// of all these callers, then come before those preferred. A batch that is refused is sent again, each caller's part alone.

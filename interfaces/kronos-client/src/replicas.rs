@@ -27,9 +27,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 /// An attempt takes no longer.
 const ATTEMPT_TIMEOUT_MAX: Duration = Duration::from_secs(8);
-/// A replica that did not answer is not asked by spread questions for so long.
+/// How long a replica that did not answer gets no spread questions.
 const AWAY: Duration = Duration::from_secs(1);
-/// Between two tries when nobody leads; doubled up to [`PAUSE_MAX`].
+/// Pause between two tries without a leader; doubled up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(10);
 /// A pause is no longer.
 const PAUSE_MAX: Duration = Duration::from_millis(200);
@@ -64,7 +64,7 @@ struct Known {
     addresses: Vec<String>,
     /// The one to ask.
     at: usize,
-    /// The one that a spread question asks next.
+    /// The replica for the next spread question.
     next: usize,
     /// Replicas that did not answer, and until when spread questions pass them over.
     away: HashMap<String, Instant>,
@@ -72,7 +72,7 @@ struct Known {
 }
 
 impl Replicas {
-    /// Connects to nobody yet.
+    /// Not connected yet.
     pub(crate) fn new(options: &Options) -> Result<Replicas, KronosError> {
         let wrong = |what: String| KronosError::Options(what);
         if options.replicas.is_empty() || options.replicas.len() > REPLICAS_MAX {
@@ -146,7 +146,7 @@ impl Replicas {
         known.addresses[next].clone()
     }
 
-    /// Asks another one from now on, unless somebody else has found one meanwhile.
+    /// Uses another replica from now on, unless another caller has found one meanwhile.
     fn leave(&self, address: &str, leader: Option<&str>) {
         let mut known = self.known.lock();
         if leader.is_none() {
@@ -214,7 +214,7 @@ fn is_address(text: &str) -> bool {
     text.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok())
 }
 
-/// May another try, or another replica, answer? Refusals of the server are final; what comes from the connection is not.
+/// May another try, or another replica, answer? Refusals of the server are final; errors of the connection are not.
 fn is_passing(status: &Status) -> bool {
     status.source().is_some()
         || matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::DeadlineExceeded)

@@ -1,4 +1,4 @@
-//! What callers say and hear: events, orders, constraints.
+//! Types of calls and answers: events, orders, constraints.
 
 use crate::wire;
 use std::fmt;
@@ -69,7 +69,7 @@ pub enum Strength {
 pub struct Constraint {
     /// The first event.
     pub first: Event,
-    /// The order that is asked for: [`Order::Before`] or [`Order::After`].
+    /// The requested order: [`Order::Before`] or [`Order::After`].
     pub order: Order,
     /// The second event.
     pub second: Event,
@@ -100,7 +100,7 @@ impl Constraint {
     }
 }
 
-/// What holds of a pair after its batch.
+/// The order of a pair after its batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Assigned {
     /// The order that holds, for ever: [`Order::Before`] or [`Order::After`].

@@ -1,8 +1,7 @@
 //! Numbers of requests, so that a retry is carried out once.
 //!
-//! A session of the server keeps the answers to its latest requests, as many as these limits say; a request that is older than those is
-//! refused, since nobody knows any more whether it was carried out. So a new number is given out only while all requests from the oldest open
-//! one on fit into what the server keeps.
+//! A session of the server keeps the answers to its latest requests, as many as these limits say; an older request is refused, since it is unknown
+//! whether it was carried out. So a new number is given out only while all requests from the oldest open one on fit into the server's memory.
 //! Invariant: the numbers from the oldest open request to the newest are at most [`OPEN_MAX`], with at most [`OPEN_ITEMS_MAX`] items.
 
 use crate::types::BATCH_MAX;
@@ -43,7 +42,7 @@ impl Window {
         window
     }
 
-    /// The next number, when there is room for a request whose answer has so many items.
+    /// The next number, when there is room for a request whose answer has `items` items.
     pub(crate) async fn number(&self, items: usize) -> Numbered<'_> {
         let items = items.clamp(1, OPEN_ITEMS_MAX);
         loop {

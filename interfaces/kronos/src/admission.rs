@@ -1,6 +1,6 @@
-//! How many connections are served at once, in all and from one address: one that finds no slot is closed at once.
+//! Limits on connections, in all and from one address: one beyond the limit is closed at once.
 //!
-//! Idea: whoever opens connections and says nothing must not take the place of others, so one address has three quarters of them at the most.
+//! Idea: clients that open connections and stay silent must not take the places of others, so one address may have at most three quarters of them.
 
 use crate::KronosServerError;
 use parking_lot::Mutex;
@@ -82,7 +82,7 @@ pub(crate) fn served(listener: TcpListenerStream) -> impl Stream<Item = io::Resu
     })
 }
 
-/// What was accepted. After a failure nothing is tried for [`ACCEPT_PAUSE`].
+/// The outcome of accepting. After a failure nothing is tried for [`ACCEPT_PAUSE`].
 struct Accepted<S> {
     incoming: S,
     pause: Option<Pin<Box<Sleep>>>,
@@ -164,7 +164,7 @@ impl AsyncWrite for Served {
 mod tests {
     use super::*;
 
-    /// A listener that had no file descriptor left was asked again at once, for ever.
+    /// A past fault: a listener that had no file descriptor left was asked again at once, for ever.
     #[tokio::test]
     async fn an_accept_that_fails_is_not_tried_again_at_once() {
         let failed = || Err(io::Error::from(io::ErrorKind::Other));

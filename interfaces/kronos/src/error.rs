@@ -4,7 +4,7 @@ use replicate::ReplicateError;
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What ends a server.
+/// Errors that end a server.
 #[derive(Debug)]
 pub enum KronosServerError {
     /// The address cannot be listened on.

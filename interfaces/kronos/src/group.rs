@@ -1,7 +1,7 @@
-//! Which group a replica belongs to: a number of the members that the group began with, shown with every message.
+//! The group of a replica: a number computed from the members that the group began with, sent with every message.
 //!
-//! Idea: replicas that were started with different lists of members would count different majorities. So what comes from a replica with another list is
-//! refused, and said. A replica that joins takes the number of the group that first speaks to it.
+//! Idea: replicas that were started with different lists of members would count different majorities. So messages of a replica with another list are
+//! refused, with a note. A replica that joins takes the number of the group that first contacts it.
 //! Invariant: a folder belongs to one group, and to one replica of it, for ever.
 
 use crate::KronosServerError;
@@ -23,7 +23,7 @@ const SENDER_KEY: &str = "kronos-sender";
 const SENDERS_MAX: usize = 64;
 const FILE: &str = "GROUP";
 
-/// The group's number, once it is known, and what there is to say about others.
+/// The group's number, once it is known, and notes about others.
 #[derive(Clone)]
 pub(crate) struct Group {
     shared: Arc<Shared>,
@@ -34,7 +34,7 @@ struct Shared {
     folder: PathBuf,
     address: String,
     number: Mutex<Option<u64>>,
-    /// Where those who sent messages are reached: a replica that joins has no list of members yet, and must answer.
+    /// The addresses of senders: a replica that joins has no list of members yet, and must answer.
     senders: Mutex<HashMap<ReplicaId, String>>,
     /// By subject.
     notes: Mutex<Vec<(&'static str, String)>>,
@@ -100,7 +100,7 @@ impl Group {
         request
     }
 
-    /// Remembers where the sender of a message that was admitted is reached. The id is made of the address, so nobody can speak for another.
+    /// Remembers the address of the sender of an admitted message. The id is made of the address, so no sender can pose as another.
     pub(crate) fn remember_sender<T>(&self, request: &Request<T>) {
         let shown = request.metadata().get(SENDER_KEY).and_then(|value| value.to_str().ok());
         let Some(address) = shown.filter(|address| is_address(address)) else { return };
@@ -149,7 +149,7 @@ impl Group {
             notes.push((subject, note));
         }
     }
-    /// All but the first so many of what there is to say.
+    /// The notes but for the first `read`.
     pub(crate) fn notes_from(&self, read: usize) -> Vec<String> {
         self.shared.notes.lock().iter().skip(read).map(|(_, note)| note.clone()).collect()
     }

@@ -1,7 +1,7 @@
-//! Who may call: tokens of clients and of replicas, and TLS around every connection.
+//! Authentication: tokens of clients and of replicas, and TLS around every connection.
 //!
-//! Idea: a call shows `authorization: Bearer TOKEN`. Any token of the file is good, so that a new one can be brought in before the old one goes. Replicas
-//! show each other a token of their own: who may order events must not be able to speak for a replica.
+//! Idea: a call shows `authorization: Bearer TOKEN`. Any token of the file is valid, so that a new one can be added before the old one goes. Replicas
+//! show each other a token of their own: clients that may order events must not be able to pose as a replica.
 //! Invariant: a token is compared in a time that does not depend on where it differs, and is never printed.
 
 use crate::KronosServerError;
@@ -70,7 +70,7 @@ impl Tokens {
         }
     }
 
-    /// The first of the file: what its owner shows to others.
+    /// The first of the file: the one that its owner shows.
     pub fn first(&self) -> Option<&str> {
         self.0.first().map(String::as_str)
     }
@@ -102,7 +102,7 @@ fn is_same(known: &[u8], shown: &[u8]) -> bool {
 pub(crate) enum Rank {
     /// Orders events.
     Client,
-    /// Speaks for a replica, or changes who they are.
+    /// Acts as a replica, or changes the members.
     Replica,
 }
 
@@ -155,7 +155,7 @@ impl Interceptor for Guard {
     }
 }
 
-/// What this replica shows to the others.
+/// The token that this replica shows to the others.
 #[derive(Clone)]
 pub(crate) struct Pass(Option<MetadataValue<Ascii>>);
 
@@ -174,7 +174,7 @@ impl Interceptor for Pass {
     }
 }
 
-/// A certificate and its key, and whom the replicas' certificates are checked against.
+/// A certificate and its key, and the authority of the replicas' certificates.
 #[derive(Clone)]
 pub struct Tls {
     identity: Identity,

@@ -1,6 +1,6 @@
 //! One replica in this process, without sockets, threads and files: requests as bytes in, answers as bytes out.
 //!
-//! For trials: what a client or a peer may send is handled by the code that serves, one call at a time, on a disk in memory.
+//! For tests: messages of a client or a peer are handled by the code that serves, one call at a time, on a disk in memory.
 
 use crate::machine::Shared;
 use crate::node::Node;
@@ -34,7 +34,7 @@ impl InProcess {
     /// Opens the first of `members` in the folder `/replica` of a disk.
     ///
     /// # Errors
-    /// What is on the disk is no replica of this group, or is damaged.
+    /// The files on the disk are of no replica of this group, or are damaged.
     pub fn open(
         disk: Arc<dyn Disk>,
         members: &[&str],

@@ -10,10 +10,11 @@
 //! wire. An ordered answer holds for ever and is given at once by any replica. "Concurrent", and "unknown event", are only said after
 //! the leader has confirmed that this replica is not behind.
 //!
-//! Invariants: no answer before its entry is on the disks of a majority; every queue has a limit, and what is over it is refused with a code.
+//! Invariants: no answer before its entry is on the disks of a majority; every queue has a limit, and requests beyond it are refused with a code.
 //!
 //! Reading order: [`Options`], [`serve`], `server_core` (the replica and the calls that wait) and its thread `node`, `machine`, `service` (the
-//! calls), `peers` (messages), `guard` (tokens, TLS), `group` and `admission` (who is let in), `wire` (types), `metrics`; `simulation` (three servers, tested).
+//! calls), `peers` (messages), `guard` (tokens, TLS), `group` and `admission` (which peers and connections are accepted), `wire` (types), `metrics`;
+//! `simulation` (three servers, tested).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

@@ -5,11 +5,11 @@ use parking_lot::RwLock;
 use replicate::StateMachine;
 use std::sync::Arc;
 
-/// Shared by the replica's thread, which changes it, and whoever asks.
+/// Shared by the replica's thread, which changes it, and readers.
 #[derive(Clone)]
 pub(crate) struct Shared(pub(crate) Arc<RwLock<Machine>>);
 
-/// What an entry answered, as bytes and back.
+/// The answer of an entry, as bytes and back.
 pub(crate) type Outcome = Result<Answer, Failure>;
 
 pub(crate) fn decode_outcome(bytes: &[u8]) -> Result<Outcome, postcard::Error> {

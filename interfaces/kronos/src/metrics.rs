@@ -1,4 +1,4 @@
-//! What a replica holds and did, for Prometheus: `GET /metrics` over HTTP, in its text format.
+//! Counters of a replica, for Prometheus: `GET /metrics` over HTTP, in its text format.
 //!
 //! Limits: connections at once, bytes and time of a request. A connection serves one request.
 

@@ -1,12 +1,11 @@
-//! Who steps the replica: a caller that finds it idle, or else a thread.
+//! Steps the replica: on the thread of a caller that finds it idle, or else on a thread of its own.
 //!
-//! Idea: a request goes into the inbox. Whoever put it there takes the replica, if nobody has it, and steps it once with all that waits: so a lone
-//! call is carried out on the thread that read it, and wakes no other one. Where others have put requests there meanwhile, the thread goes on with
-//! them, so that no call is held up by those behind it. Where steps are slow, since the disk is, the thread makes all of them: the threads that read have
-//! other connections to serve. The thread also ticks.
-//! Invariants: every call that was taken is answered once, also where the replica ends; what lies in the inbox is seen by whoever has the replica, or
-//! by whoever looks after it was given back. A replica in which a step panicked is never stepped again: it may be half changed.
-//! Cost: one sync of the log for all proposals that came while the last one ran.
+//! Idea: a request goes into the inbox. Its sender takes the replica, if it is free, and steps it once with all waiting requests: so a lone call is
+//! carried out on the thread that read it, and wakes no other one. If more requests have come meanwhile, the replica's thread goes on with them, so
+//! that no call is held up by later ones. Where steps are slow, since the disk is, the replica's thread makes all of them: the reading threads have
+//! other connections to serve. It also ticks. Invariants: every call that was taken is answered once, also where the replica ends; a request in the
+//! inbox is seen by the thread that has the replica, or by the one that checks after it was released. A replica in which a step panicked is never
+//! stepped again: it may be half changed. Cost: one sync of the log for all proposals that came while the last one ran.
 
 use crate::machine::Shared;
 use crate::peers::Outbox;
@@ -25,9 +24,9 @@ use world::threads::{self, Signal, Thread};
 
 /// Time between ticks: an election begins after 10 to 19 of them, heartbeats come every 2.
 pub(crate) const TICK: Duration = Duration::from_millis(30);
-/// What waits for the replica; more is refused.
+/// Requests that wait for the replica; more are refused.
 const INBOX_MAX: usize = 65_536;
-/// What one step takes at the most, so that ticks are not late.
+/// Requests of one step at most, so that ticks are not late.
 const STEP_INPUTS_MAX: usize = 4_096;
 
 /// A caller steps the replica only while steps take no longer: a few syncs of a good disk.
@@ -37,7 +36,7 @@ const CALLER_STEP_NS_MAX: u64 = 1_000_000;
 #[derive(Clone)]
 pub(crate) struct Node {
     inbox: Sender<Request>,
-    /// Nothing where somebody else takes what comes.
+    /// None where another thread has taken it.
     driven: Option<Arc<Driven>>,
 }
 
@@ -47,9 +46,9 @@ struct Driven {
     wake: Signal,
     /// How long the latest step took that had anything to do.
     step_ns: AtomicU64,
-    /// What is left in the inbox when the replica has ended: a channel keeps that as long as anybody may send.
+    /// The rest of the inbox when the replica has ended: a channel keeps it as long as it has senders.
     inbox: Receiver<Request>,
-    /// The replica has ended: whoever puts something into the inbox takes it out again.
+    /// The replica has ended: a sender takes its request out of the inbox again.
     closed: AtomicBool,
 }
 
@@ -115,7 +114,7 @@ impl Node {
         Ok(())
     }
 
-    /// The same for what must not be lost: waits while the inbox is full.
+    /// The same for requests that must not be lost: waits while the inbox is full.
     fn send_surely(&self, request: Request) {
         // An inbox that is gone needs nothing more.
         let _ = self.inbox.send(request);
@@ -141,7 +140,7 @@ impl Node {
 }
 
 impl Driven {
-    /// The replica has ended: what waits is dropped, and who asked is told so.
+    /// The replica has ended: waiting requests are dropped, and their callers get an error.
     fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.clears_if_closed();

@@ -31,9 +31,9 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// Wraps every connection, also between replicas.
     pub tls: Option<Tls>,
-    /// What clients show.
+    /// Tokens of clients.
     pub tokens: Option<Tokens>,
-    /// What replicas show each other, and who changes the members.
+    /// Tokens that replicas show each other, also needed to change the members.
     pub peer_tokens: Option<Tokens>,
     /// Listens beyond this machine without TLS and tokens.
     pub insecure: bool,

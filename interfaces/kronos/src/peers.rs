@@ -1,8 +1,7 @@
-//! Messages between replicas: one stream to each, opened when there is something to say and again when it broke.
+//! Messages between replicas: one stream to each, opened on demand and again when it broke.
 //!
-//! Idea: the replicated log needs no reliable network, so a message that cannot be sent at once is dropped and the replica is told so. A
-//! snapshot goes in a call of its own, which says whether it arrived.
-//! Invariant: what waits for a replica that is away is bounded by [`QUEUE_MAX`] messages.
+//! Idea: the replicated log needs no reliable network, so a message that cannot be sent at once is dropped and the replica is informed. A snapshot
+//! goes in a call of its own, which says whether it arrived. Invariant: at most [`QUEUE_MAX`] messages wait for a replica that is away.
 
 use crate::group::Group;
 use crate::guard::Pass;
@@ -87,7 +86,7 @@ impl Outbox {
 }
 
 impl Approach {
-    /// Sends what comes, over one stream as long as it holds.
+    /// Sends messages, over one stream as long as it holds.
     async fn keep_delivering(
         self,
         node: Node,
@@ -166,7 +165,7 @@ impl Approach {
     }
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn whole(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -136,7 +136,7 @@ impl Running {
     pub fn has_failed(&self) -> bool {
         self.replica.as_ref().is_some_and(Thread::is_finished)
     }
-    /// What the operator should know, but for the first so many notes, which were read before.
+    /// Notes for the operator but for the first `read`.
     pub fn notes_from(&self, read: usize) -> Vec<String> {
         self.group.notes_from(read)
     }

@@ -1,6 +1,6 @@
 //! One server without sockets, threads and a clock: the replica, and the calls that wait for it.
 //!
-//! Idea: a step takes requests and the time, steps the replica, answers the calls that are done, and says what is to be sent. The thread in
+//! Idea: a step takes requests and the time, steps the replica, answers the calls that are done, and returns the messages to send. The thread in
 //! `node` drives it for real; the simulator drives the same code.
 //! Invariant: every call that was taken is answered once, also where the replica ends.
 
@@ -46,7 +46,7 @@ pub(crate) enum Request {
     Stop,
 }
 
-/// What a step wants done.
+/// The outputs of a step.
 pub(crate) enum Outward {
     /// Bytes for another replica.
     Send { to: ReplicaId, address: Option<String>, bytes: Vec<u8>, snapshot: bool },
@@ -62,7 +62,7 @@ enum Waiting {
     Nobody,
 }
 
-/// The replica and what waits for it.
+/// The replica and its waiting calls.
 pub(crate) struct Core<M> {
     replica: Replica<M>,
     machine: Shared,
@@ -75,7 +75,7 @@ pub(crate) struct Core<M> {
 }
 
 impl<M: StateMachine> Core<M> {
-    /// `machine` is what the replica drives, as readers see it.
+    /// `machine` is the replica's machine, as readers see it.
     pub(crate) fn new(replica: Replica<M>, machine: Shared, chance: Chance) -> Core<M> {
         let waiting = HashMap::new();
         Core { replica, machine, waiting, next_token: 1, leads_in: None, expiring: false, chance }

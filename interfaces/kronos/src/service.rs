@@ -32,7 +32,7 @@ pub(crate) struct Service {
     asked: PendingRequest,
 }
 
-/// What was asked of this process.
+/// A call to this process.
 #[derive(Default)]
 struct PendingRequest {
     /// Pairs.
@@ -101,7 +101,7 @@ impl Service {
 }
 
 impl Service {
-    /// What this replica holds and did.
+    /// The counters of this replica.
     pub(crate) async fn stats_now(&self) -> Result<v1::StatsResponse, Status> {
         let (reply, answer) = oneshot::channel();
         self.node.send(Request::Status { reply }).map_err(undelivered)?;
@@ -133,7 +133,7 @@ impl Service {
     }
 }
 
-/// Does the answer hold whatever this replica has not heard yet?
+/// Is the answer true whatever this replica has not heard yet?
 fn is_final(answer: &Result<Vec<EventOrder>, Failure>) -> bool {
     match answer {
         Ok(orders) => !orders.contains(&EventOrder::Concurrent),

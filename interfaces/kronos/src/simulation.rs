@@ -57,7 +57,7 @@ fn histories_with_faults() {
     }
 }
 
-/// The same for long, with seeds that nobody chose.
+/// The same for long, with random seeds.
 #[test]
 #[ignore = "minutes: cargo xtask check --slow"]
 fn many_histories_with_faults() {

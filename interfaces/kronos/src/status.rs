@@ -10,10 +10,10 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint};
 /// How long a replica may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Asks the replica at this address, over TLS where certificates (PEM) are given that its own is checked against, and with a token where one is given.
+/// Asks the replica at this address, over TLS if a certificate authority (PEM) is given, and with a token if one is given.
 ///
 /// # Errors
-/// The address or what is given with it cannot be used, nobody answers within five seconds, or the replica refuses.
+/// The address or another argument cannot be used, there is no answer within five seconds, or the replica refuses.
 pub fn status(address: &str, tls_ca: Option<&str>, token: Option<&str>) -> Result<StatsResponse, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
@@ -45,7 +45,7 @@ async fn ask(address: &str, tls_ca: Option<&str>, token: Option<&str>) -> Result
     Ok(stats.map_err(|status| format!("{address}: {}", status.message()))?.into_inner())
 }
 
-/// What a replica said, a line a fact.
+/// The answer of a replica, a line a fact.
 pub fn status_text(stats: &StatsResponse) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {

@@ -1,4 +1,4 @@
-//! The types of the wire, made from the proto files (`tests/service.rs` makes them anew and compares), and what they are in the machine's words.
+//! The types of the wire, made from the proto files (`tests/service.rs` makes them anew and compares), and their conversion to the machine's types.
 
 use order::kronos::{
     Assigned, Constraint, Direction, EventId, EventOrder, Failure, KronosError, Refused, Strength,
@@ -28,7 +28,7 @@ pub use made::v1;
 
 pub(crate) use made::peers;
 
-/// Names what is wrong, finer than the code, in the metadata of a refusal.
+/// The reason of a refusal, finer than the code, in its metadata.
 const REASON_KEY: &str = "kronos-reason";
 /// The position in the batch that a refusal is about, in its metadata.
 const AT_KEY: &str = "kronos-at";
@@ -58,7 +58,7 @@ pub(crate) fn assigned(one: Assigned) -> v1::Assigned {
 }
 
 /// # Errors
-/// `INVALID_ARGUMENT` where the order asked for is none, or a number is not in the proto file.
+/// `INVALID_ARGUMENT` where the requested order is none, or a number is not in the proto file.
 pub(crate) fn constraint(at: usize, one: &v1::Constraint) -> Result<Constraint, Status> {
     let direction = match v1::Order::try_from(one.order) {
         Ok(v1::Order::Before) => Direction::Before,

@@ -1,7 +1,7 @@
 //! The answer of a statement as an object: rows that come while the statement runs, and the same as columns.
 //!
-//! Iterating hands rows out and forgets them. Turning the answer into something whole (`rows`, Arrow, data frames) reads what is left and
-//! keeps it, so that it can be done again, and in another form.
+//! Iterating returns rows and drops them. Conversions of the whole answer (`rows`, Arrow, data frames) read the rest and keep it, so that they can be
+//! repeated, and in another form.
 
 use crate::arrow;
 use crate::cells::{Cells, shown};
@@ -30,7 +30,7 @@ pub struct Answer {
     record: Mutex<Option<Py<PyAny>>>,
 }
 
-/// The rows, shared by the object and by what waits for them.
+/// The rows, shared by the object and by threads that wait for them.
 struct Answered {
     rows: Mutex<Rows>,
     /// Of the session whose traversal they come from.
@@ -65,7 +65,7 @@ enum Source {
     Closed,
 }
 
-/// What a look for more rows found.
+/// The result of looking for more rows.
 enum Found {
     More,
     NotYet,
@@ -109,7 +109,7 @@ impl Rows {
             }
         }
     }
-    /// No more rows; what is returned is to be dropped.
+    /// No more rows; the returned source is to be dropped.
     fn close(&mut self) -> Source {
         if let Source::Query(result) = &self.source {
             self.summary = Some(result.summary().clone());
@@ -121,7 +121,7 @@ impl Rows {
     fn is_over(&self) -> bool {
         self.left == 0 && matches!(self.source, Source::Ended | Source::Closed)
     }
-    /// Reads on until so many rows are kept, the end, or the time is over.
+    /// Reads on until this many rows are kept, the end, or the time is over.
     fn more_until(&mut self, rows: usize, time: Duration) -> Result<Found, Error> {
         let begun_ns = monotonic_ns();
         while self.left < rows {
@@ -193,11 +193,11 @@ impl Answer {
         let look = || Ok(work(&mut *locked(&self.shared()?.rows)?));
         py.detach(look).map_err(|stop: Stop| stop.raised(py))
     }
-    /// As `with`, where nobody else uses the rows now: for what takes no time.
+    /// As `with`, if the rows are not in use now: for short work.
     fn at_hand<T>(&self, work: impl FnOnce(&mut Rows) -> T) -> Option<T> {
         self.shared().ok()?.rows.try_lock().map(|mut held| work(&mut held))
     }
-    /// Reads on until so many rows are kept, or the end; false if the time was over first. Ctrl-C ends the statement.
+    /// Reads on until this many rows are kept, or the end; false if the time was over first. Ctrl-C ends the statement.
     fn read_until(&self, py: Python<'_>, rows: usize, time: Option<Duration>) -> PyResult<bool> {
         match self.look_until(py, rows, time)? {
             Found::Closed => Err(raised(py, closed("result"))),

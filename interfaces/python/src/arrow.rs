@@ -1,9 +1,9 @@
 //! Columns for Arrow, by its C data interface: any program that knows it reads them where they are.
 //!
-//! Integers and floats are handed over as they lie in a batch, and so is the text of a column of texts; only what a batch does not have in
-//! Arrow's form is written anew: bits of nulls and truth values, offsets, and rows that a filter picked. A chunk is a batch.
+//! Integers and floats are passed as they lie in a batch, and so is the text of a column of texts; only parts that a batch does not have in Arrow's
+//! form are written anew: bits of nulls and truth values, offsets, and rows that a filter picked. A chunk is a batch.
 //!
-//! Invariant: whatever a buffer points into is held by the private data of its array, which `release` drops.
+//! Invariant: memory that a buffer points into is held by the private data of its array, which `release` drops.
 
 use crate::cells::{Cell, Cells};
 use model::column::{LONG_TEXT_BYTES, Texts};
@@ -105,7 +105,7 @@ pub struct Stream {
     chunks: vec::IntoIter<ArrowArray>,
 }
 
-/// What an array points into.
+/// The memory that an array points into.
 enum BackingMemory {
     /// A column of a batch.
     Cells {

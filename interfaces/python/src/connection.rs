@@ -1,4 +1,4 @@
-//! The database as an object: opened, asked for sessions, filled from files, closed.
+//! The database as an object: opened, used through sessions, filled from files, closed.
 
 use crate::errors::{closed, raised};
 use crate::home::{Dependents, OwnedByProcess, ProcessDatabase};

@@ -20,7 +20,7 @@ pub fn misused(message: &str, hint: &str) -> Error {
     Error::new("Tanglewood.ClientError.Interface.Misused", message).hint(hint)
 }
 
-/// What was asked of is closed.
+/// The object is closed.
 pub fn closed(what: &str) -> Error {
     misused(&format!("the {what} is closed"), "open another one")
 }

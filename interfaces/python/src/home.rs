@@ -1,7 +1,7 @@
-//! Which database something belongs to, and which process opened it.
+//! The database that an object belongs to, and the process that opened it.
 //!
-//! A forked process has the memory of its parent and none of its threads: whatever would wait for the executors would wait for ever. So
-//! nothing is asked there, and nothing is dropped there.
+//! A forked process has the memory of its parent and none of its threads: a wait for the executors would never end. So no calls are made there, and
+//! nothing is dropped there.
 
 use crate::errors::misused;
 use database::Error;
@@ -39,13 +39,13 @@ impl ProcessDatabase {
     }
 }
 
-/// What ends when its database is closed.
+/// Objects that end when their database is closed.
 pub trait Ends: Send + Sync {
     /// Ends it: nothing of it holds the database any more.
     fn end(&self);
 }
 
-/// What was made of a database and may still be used.
+/// The objects of a database that may still be used.
 #[derive(Clone, Default)]
 pub struct Dependents(Arc<Mutex<Vec<Weak<dyn Ends>>>>);
 

@@ -1,4 +1,4 @@
-//! What is asked of the Python side of the package: looked up once.
+//! Functions of the Python side of the package: looked up once.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -1,13 +1,13 @@
 //! # python: the database as a Python module
 //!
 //! The native part of the package `tanglewood`: databases, sessions and answers over the façade, values of both sides, columns for Arrow.
-//! What needs no Rust is Python beside it, in `tanglewood/`: errors by class, nodes, data frames, transactions, subscriptions, imports.
+//! Parts that need no Rust are Python beside it, in `tanglewood/`: errors by class, nodes, data frames, transactions, subscriptions, imports.
 //!
-//! Rules of this crate: the interpreter's lock is never held while the database works or a lock of ours is waited for; whatever waits looks
-//! for Ctrl-C; nothing is dropped in a process that was forked.
+//! Rules of this crate: the interpreter's lock is never held while the database works or while waiting for a lock of ours; every wait checks for
+//! Ctrl-C; nothing is dropped in a process that was forked.
 //!
-//! Reading order: `connection`, `session`, `answer`; `values`, `params` and `temporal` (what becomes of values); `arrow`; `patience`
-//! (Ctrl-C), `running` (which calls run), `home` (which database, which process), `imported` (what is asked of the Python side), `errors`.
+//! Reading order: `connection`, `session`, `answer`; `values`, `params` and `temporal` (conversion of values); `arrow`; `patience` (Ctrl-C),
+//! `running` (running calls), `home` (which database, which process), `imported` (functions of the Python side), `errors`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

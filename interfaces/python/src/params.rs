@@ -1,7 +1,7 @@
-//! Objects of Python as parameters. What does not fit is named with its path: `$rows[3].price`.
+//! Objects of Python as parameters. An object that does not fit is named with its path: `$rows[3].price`.
 //!
-//! Python's own types are read here. Everything else (numpy, pandas, UUID, …) is asked of the Python side, `tanglewood.plain`, which makes
-//! it one of these or says what to do instead.
+//! Python's own types are read here. Everything else (numpy, pandas, UUID, …) is converted by the Python side, `tanglewood.plain`, which makes it one
+//! of these or says what to do instead.
 
 use crate::errors::{raised, unfit};
 use crate::home::ProcessDatabase;
@@ -23,7 +23,7 @@ static RELATIONSHIP: Imported = Imported::new("tanglewood.graph", "Relationship"
 static POINT: Imported = Imported::new("tanglewood.values", "Point");
 static PLAIN: Imported = Imported::new("tanglewood.plain", "plain");
 
-/// What is wrong, and where in the parameter: the innermost step first.
+/// The fault, and its position in the parameter: the innermost step first.
 struct Unfit {
     error: Error,
     path: Vec<String>,
@@ -138,7 +138,7 @@ fn value(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Resu
     other(object, home, depth)
 }
 
-/// What is none of the plain types.
+/// An object of none of the plain types.
 fn other(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Result<Value, Fault> {
     let py = object.py();
     // Subclasses may know more than their bases: pandas has nanoseconds.

@@ -1,4 +1,4 @@
-//! Waiting that Ctrl-C ends: Python tells of signals only to whoever asks, on its first thread.
+//! Waits that Ctrl-C ends: Python reports signals only when polled, on its first thread.
 
 use crate::errors::ended;
 use crate::running::Call;
@@ -9,19 +9,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use world::threads;
 
-/// How often whoever waits looks for signals.
+/// How often a wait polls for signals.
 pub const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// How seldom whoever waits for another thread looks.
+/// How seldom a wait for another thread polls.
 const LOOK_SELDOM: Duration = Duration::from_millis(50);
-/// What a query that was ended by a signal is told.
+/// The reason with which a query ends that was ended by a signal.
 pub const CTRL_C: &str = "interrupted by Ctrl-C";
 
-/// What a signal's handler raised while a statement ran.
+/// The exception that a signal's handler raised while a statement ran.
 #[derive(Clone, Default)]
 pub struct Pressed(Arc<Mutex<Option<PyErr>>>);
 
 impl Pressed {
-    /// Looks for signals from a thread that does not hold the interpreter; if a handler raised, what runs is ended.
+    /// Polls for signals from a thread that does not hold the interpreter; if a handler raised, the running statement is ended.
     pub fn look(&self, interrupter: &Interrupter) {
         let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
         if let Some(raised) = raised {

@@ -75,7 +75,7 @@ impl Running {
             true => self.interrupter.end_running(reason),
         }
     }
-    /// The session is closed: whatever starts from now on ends at once.
+    /// The session is closed: calls that start from now on end at once.
     pub fn close(&self) {
         self.interrupter.close();
     }

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A session, shared by the object and by what runs.
+/// A session, shared by the object and its running calls.
 struct Conversation {
     session: Mutex<Option<database::Session>>,
     running: Running,
-    /// It was closed; whoever uses the session drops it.
+    /// It was closed; the thread that uses the session drops it.
     ended: AtomicBool,
 }
 

@@ -18,7 +18,7 @@ use world::disk::{Disk, DiskResult, RealDisk, replace_whole};
 
 /// Name of the file.
 const NAME: &str = "SERVER";
-/// First line: what it is, and in which form.
+/// First line: the kind of file, and its version.
 const FORM: &str = "tanglewood 1";
 /// Bytes of a file that is read; a certificate has a few thousand.
 const FILE_BYTES_MAX: u64 = 64 << 10;
@@ -30,7 +30,7 @@ pub struct Beside {
     pub process: u32,
     /// Where it speaks Bolt; of this machine.
     pub bolt: SocketAddr,
-    /// Does it ask for passwords?
+    /// Does it demand passwords?
     pub passwords: bool,
     /// Its certificate (DER), if every connection is wrapped in TLS.
     pub certificate: Option<Vec<u8>>,
@@ -56,7 +56,7 @@ impl Beside {
         replace_whole(&RealDisk, folder, NAME, self.text().as_bytes())?;
         Ok(Announcement(folder.join(NAME)))
     }
-    /// The server of a folder whose lock the process `holder` holds; none where that is not a server, or does not say so.
+    /// The server of a folder whose lock the process `holder` holds; none where that is not a server, or has not announced itself.
     pub fn find(folder: &Path, holder: Option<u32>) -> Option<Beside> {
         let path = folder.join(NAME);
         if world::files::size_bytes(&path).ok()? > FILE_BYTES_MAX {

@@ -30,7 +30,7 @@ impl Version {
     pub fn has_logon(self) -> bool {
         self >= Version { major: 5, minor: 1 }
     }
-    /// Does the end of a result tell statuses in place of notifications?
+    /// Does the end of a result carry statuses in place of notifications?
     pub fn has_statuses(self) -> bool {
         self >= Version { major: 5, minor: 6 }
     }
@@ -38,7 +38,7 @@ impl Version {
     pub fn has_status_of_failures(self) -> bool {
         self >= Version { major: 5, minor: 7 }
     }
-    /// Is the client told which database is its home when it begins?
+    /// Is the client's home database named when it begins?
     pub fn tells_home(self) -> bool {
         self >= Version { major: 5, minor: 8 }
     }

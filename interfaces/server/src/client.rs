@@ -1,7 +1,7 @@
-//! A client of Bolt: asks a server what a session asks a database in this process. It speaks versions 5.0 to 5.4 and 4.4, so to Neo4j as well.
+//! A Bolt client: the interface of a session, for a server. It speaks versions 5.0 to 5.4 and 4.4, so to Neo4j as well.
 //!
-//! One conversation, one request at a time; rows are pulled [`ROWS_PULLED`] at a time, so a result of any length takes bounded memory.
-//! Whoever reads looks every few milliseconds whether it was interrupted, and then sends RESET, which ends the query on the server.
+//! One conversation, one request at a time; rows are pulled [`ROWS_PULLED`] at a time, so a result of any length takes bounded memory. A waiting
+//! reader checks every few milliseconds whether it was interrupted, and then sends RESET, which ends the query on the server.
 
 pub mod address;
 mod ending;
@@ -23,13 +23,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::clock::{after_ns, monotonic_ns};
 
-/// Rows that are asked for at once.
+/// Rows in one PULL.
 const ROWS_PULLED: i64 = 1_000;
 /// Bytes read from the socket at once.
 const READ_BYTES: usize = 64 << 10;
 /// Bytes of a message that a server may send.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
-/// Time for the server to answer what costs it nothing: handshake, log-on, reset.
+/// Time for the server to answer requests without work: handshake, log-on, reset.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Versions that are proposed: 5.4 to 5.0, then 4.4.
 const PROPOSALS: [[u8; 4]; 4] = [[0, 4, 4, 5], [0, 0, 4, 4], [0; 4], [0; 4]];
@@ -39,10 +39,10 @@ const RECORD: u8 = 0x71;
 const IGNORED: u8 = 0x7E;
 const FAILURE: u8 = 0x7F;
 
-/// Who asks, and how.
+/// Options of a client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
-    /// Name and password; none where the server asks for none.
+    /// Name and password; none where the server demands none.
     pub credentials: Option<(String, String)>,
     /// Name of the database; the user's home where absent.
     pub database: Option<String>,
@@ -63,7 +63,7 @@ pub struct Client {
     open: Option<OpenRows>,
     /// Nothing can be said any more.
     broken: bool,
-    /// What is read from the socket, before it is taken apart.
+    /// Bytes from the socket, before they are parsed.
     buffer: Box<[u8]>,
 }
 
@@ -71,7 +71,7 @@ pub struct Client {
 enum OpenRows {
     /// A PULL was sent whose answer has not been read to its end.
     Pulling,
-    /// The server has more rows, and waits to be asked.
+    /// The server has more rows, and waits for a PULL.
     More,
 }
 
@@ -87,7 +87,7 @@ impl Client {
     /// Connects and logs on.
     ///
     /// # Errors
-    /// Nobody listens there, it is no Bolt server, or it does not let us in.
+    /// No server listens there, it is no Bolt server, or it refuses the log-on.
     pub fn connect(address: &Address, options: ClientOptions) -> Result<Client, Error> {
         let mut client = Client {
             socket: Socket::connect(address)?,
@@ -104,7 +104,7 @@ impl Client {
         client.log_on()?;
         Ok(client)
     }
-    /// Set to end what runs; see [`Client::settle_interrupt`].
+    /// Set to end the running statement; see [`Client::settle_interrupt`].
     pub fn interrupter(&self) -> Arc<AtomicBool> {
         self.interrupted.clone()
     }
@@ -166,7 +166,7 @@ impl Client {
         Ok(())
     }
 
-    /// Runs a statement, alone or in the open transaction. What was left of the answer before is given up.
+    /// Runs a statement, alone or in the open transaction. The rest of the answer before is given up.
     ///
     /// # Errors
     /// The server's, or the connection is lost.
@@ -285,7 +285,7 @@ impl Client {
         lost(&error.to_string())
     }
 
-    /// The SUCCESS of what was asked.
+    /// The SUCCESS of a request.
     fn success(&mut self) -> Result<Map, Error> {
         match self.told()? {
             ServerMessage::Success(metadata) => Ok(metadata),
@@ -299,7 +299,7 @@ impl Client {
             }
         }
     }
-    /// The next message; an interruption ends what is waited for.
+    /// The next message; an interruption ends the wait.
     fn told(&mut self) -> Result<ServerMessage, Error> {
         if self.broken {
             return Err(lost("it was lost before"));
@@ -473,7 +473,7 @@ impl Rows<'_> {
             }
         }
     }
-    /// What the statement did; complete after the last row.
+    /// The summary of the statement; complete after the last row.
     pub fn summary(&self) -> Summary {
         let none = || ending::summary(&Map::default(), self.elapsed(), self.first_after);
         self.summary.clone().unwrap_or_else(none)
@@ -492,7 +492,7 @@ fn has_more(metadata: &Map) -> bool {
     matches!(metadata.get("has_more"), Some(Value::Bool(true)))
 }
 
-/// Ends of results tell a type, a time, or that there is more; RUN tells its fields.
+/// Ends of results have a type, a time, or say that there is more; RUN has its fields.
 fn is_of_reset(metadata: &Map) -> bool {
     ["has_more", "type", "t_last", "t_first", "fields", "bookmark"]
         .iter()

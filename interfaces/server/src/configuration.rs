@@ -1,5 +1,5 @@
-//! The settings of a server: one table ([`table`]), what texts may be ([`forms`], [`units`]), and how a file, the environment and flags
-//! come together ([`reading`]).
+//! The settings of a server: one table ([`table`]), the forms of their texts ([`forms`], [`units`]), and how a file, the environment and flags are
+//! merged ([`reading`]).
 
 pub mod forms;
 pub mod reading;

@@ -1,8 +1,8 @@
-//! Gremlin: what TinkerPop's drivers speak. WebSocket and HTTP, GraphBinary 1.0 and GraphSON, traversals as bytecode or as text.
+//! Gremlin: the protocols of TinkerPop's drivers. WebSocket and HTTP, GraphBinary 1.0 and GraphSON, traversals as bytecode or as text.
 //!
-//! Reading order: [`reading`] and [`writing`] (values as bytes), [`graphson`] (responses in JSON; values are for `gremlin`), [`message`] (requests and responses),
-//! [`asking`] (what a request asks, and how it runs), [`connection`] (one client of WebSocket) and [`http`] with [`request_head`] (one of
-//! HTTP), both without sockets, [`pace`] (who may be waited for, and how long), [`interface`] (sockets).
+//! Reading order: [`reading`] and [`writing`] (values as bytes), [`graphson`] (responses in JSON; values are for `gremlin`), [`message`] (requests
+//! and responses), [`asking`] (how a request runs), [`connection`] (one client of WebSocket) and [`http`] with [`request_head`] (one of HTTP), both
+//! without sockets, [`pace`] (time limits of reads), [`interface`] (sockets).
 
 pub mod asking;
 pub mod connection;

@@ -1,10 +1,10 @@
-//! The HTTP interface: Neo4j's Query API v2, subscriptions as server-sent events, and what operators look at.
+//! The HTTP interface: Neo4j's Query API v2, subscriptions as server-sent events, and endpoints for operators.
 //!
-//! hyper reads and writes HTTP/1.1 on a small runtime of its own; a request that asks the database is answered on a thread beside it, so
-//! that waiting for a query blocks nobody. Invariant: whoever asks is known and within every limit before the body of a request is read.
-//! Reading order: [`interface`] (sockets), [`visitor`] (one connection), `presence` (what it is at), `read_ahead` (is its client still there?), [`route`] (what a path means), [`origin`] (pages of other sites),
-//! [`tokens`], [`body`] (bytes in), [`outlet`] (bytes out), [`parameters`] and [`values`] (JSON), [`query`], [`traversal`], [`transactions`], [`events`],
-//! [`metrics`], [`page`].
+//! hyper reads and writes HTTP/1.1 on a small runtime of its own; a request to the database is answered on a thread beside it, so that waiting for a
+//! query blocks no other connection. Invariant: the client is authenticated and within every limit before the body of a request is read. Reading
+//! order: [`interface`] (sockets), [`visitor`] (one connection), `presence` (its state), `read_ahead` (noticing the client's end), [`route`] (paths),
+//! [`origin`] (pages of other sites), [`tokens`], [`body`] (bytes in), [`outlet`] (bytes out), [`parameters`] and [`values`] (JSON), [`query`],
+//! [`traversal`], [`transactions`], [`events`], [`metrics`], [`page`].
 
 mod body;
 mod events;

@@ -1,11 +1,12 @@
-//! # server: other people's drivers talk to the database
+//! # server: protocols of existing drivers
 //!
 //! Protocols are codecs without sockets: bytes in, bytes out, tested without a network. One listener owns the sockets.
-//! Reading order: [`bolt::packstream`] (values as bytes), [`bolt::chunks`] (messages as chunks), [`bolt::message`] (what is said),
-//! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (who may say what when), [`users`] (who
-//! they are), [`gremlin`] (the other protocol), [`http`] (for everyone without a driver), `site` (which pages may ask), [`limits`] (what a client may cost),
-//! [`listener`] (sockets, threads, TLS), [`client`] (the other end of Bolt), [`beside`] (how a client on this machine finds
-//! the server of a folder), [`configuration`] (settings from a file, the environment and flags), [`notify`] (what systemd is told), `telemetry` (traces for a collector).
+//! Reading order: [`bolt::packstream`] (values as bytes), [`bolt::chunks`] (messages as chunks), [`bolt::message`] (requests and answers),
+//! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (the protocol's state machine), [`users`]
+//! (authentication), [`gremlin`] (the other protocol), [`http`] (for clients without a driver), `site` (which pages may send requests), [`limits`]
+//! (limits of a client), [`listener`] (sockets, threads, TLS), [`client`] (the client side of Bolt), [`beside`] (how a client on this machine finds
+//! the server of a folder), [`configuration`] (settings from a file, the environment and flags), [`notify`] (systemd), `telemetry` (traces for a
+//! collector).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this interface owns its sockets")]

@@ -1,19 +1,19 @@
-//! What a client may cost: every wait, buffer and count of the interface, by name. Tests set them small, `tanglewood serve` has a flag for
-//! those that an operator may want to change.
+//! Limits of clients: every wait, buffer and count of the interface, by name. Tests set them small, `tanglewood serve` has flags for those that an
+//! operator may want to change.
 
 use std::time::Duration;
 
 /// Limits of the listener and of each of its connections.
 ///
-/// What is shared (places, strangers, unfinished messages) has two limits: one for the server, and a smaller one for each address, so
-/// that one address cannot keep others out. An IPv6 network of 64 bits is one address.
+/// Shared resources (places, strangers, unfinished messages) have two limits: one for the server, and a smaller one for each address, so that one
+/// address cannot keep others out. An IPv6 network of 64 bits is one address.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Connections served at once; each has a thread. One more is closed at once.
     pub connections_max: usize,
     /// Of these, connections of one address.
     pub connections_per_address_max: usize,
-    /// Of these, connections of one user; one more is told so and closed.
+    /// Of these, connections of one user; a further one gets an error and is closed.
     pub connections_per_user_max: usize,
     /// Connections that have not yet logged on; one more is closed at once. Strangers cannot take every place.
     pub strangers_max: usize,
@@ -23,15 +23,15 @@ pub struct Limits {
     pub greeting_timeout: Duration,
     /// Time without a byte within a message before the client is let go.
     pub message_timeout: Duration,
-    /// A message may take [`Limits::message_timeout`] in all, and a second more for each so many bytes: who drips is let go.
+    /// A message may take [`Limits::message_timeout`] in all, and a second more for each this many bytes: a slower client is disconnected.
     pub message_bytes_per_second_min: usize,
-    /// Time without a word while a transaction or a result is open; it is ended then, and the client is let go.
+    /// Time of silence while a transaction or a result is open; after it that is ended, and the client is disconnected.
     pub neglect_timeout: Duration,
     /// Time without a word while nothing is open. Longer than the hour after which drivers renew their connections.
     pub idle_timeout: Duration,
     /// Time without progress of a write: a client that never reads is let go.
     pub write_timeout: Duration,
-    /// Time in which a client that was refused may read why; what it sends meanwhile is thrown away.
+    /// Time in which a refused client may read the reason; its further bytes are discarded.
     pub farewell_timeout: Duration,
     /// While a request is waited for, an empty chunk goes out this often, so that the client knows that someone is there.
     pub keep_alive: Duration,
@@ -47,7 +47,7 @@ pub struct Limits {
     pub incoming_bytes_per_address_max: usize,
     /// Bytes of the head of an HTTP request.
     pub head_bytes_max: usize,
-    /// Bytes of an HTTP answer in GraphBinary, which must be whole before it is sent; one in JSON goes out as it comes.
+    /// Bytes of an HTTP answer in GraphBinary, which must be complete before it is sent; one in JSON is streamed.
     pub whole_answer_bytes_max: usize,
     /// Headers of an HTTP request.
     pub headers_max: usize,
@@ -55,17 +55,17 @@ pub struct Limits {
     pub transactions_max: usize,
     /// Of these, transactions of one address.
     pub transactions_per_address_max: usize,
-    /// Time in which nothing is asked in such a transaction before it is rolled back.
+    /// Idle time of such a transaction before it is rolled back.
     pub transaction_idle_timeout: Duration,
     /// Tokens that are good at once.
     pub tokens_max: usize,
     /// Of these, tokens of one user.
     pub tokens_per_user_max: usize,
-    /// Time for which a token is good.
+    /// Lifetime of a token.
     pub token_lifetime: Duration,
-    /// Time that what runs gets to end when the server is told to end.
+    /// Time that running statements get to end at shutdown.
     pub drain_timeout: Duration,
-    /// Time that a session waits for the commit whose bookmark it gave.
+    /// Time that a session waits for the commit of its bookmark.
     pub bookmark_timeout: Duration,
 }
 
@@ -82,7 +82,7 @@ impl Limits {
     }
 }
 
-/// Three quarters, but one at least: what one address or user may take.
+/// Three quarters, at least one: the part for one address or user.
 pub fn share(of: usize) -> usize {
     (of / 4 * 3 + of % 4 * 3 / 4).max(1)
 }

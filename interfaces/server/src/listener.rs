@@ -1,8 +1,8 @@
 //! The Bolt interface's listener: each connection has a thread ([`acceptor`]), and none waits for another.
 //!
-//! A connection's thread reads, asks and answers itself, so that a short query costs no hand-over between threads beyond the one to an
-//! executor; while it waits for a query, it looks after its client every few milliseconds ([`wire`]). Writing waits for the client,
-//! and so holds back the query: a slow client costs bounded memory. docs/decisions/2026-11-22-a-thread-a-connection.md says why.
+//! A connection's thread reads, executes and answers itself, so that a short query costs no hand-over between threads beyond the one to an executor;
+//! while it waits for a query, it checks its client every few milliseconds ([`wire`]). Writing waits for the client, and so holds back the query: a
+//! slow client costs bounded memory. docs/decisions/2026-11-22-a-thread-a-connection.md says why.
 
 pub(crate) mod acceptor;
 mod conversation;
@@ -23,30 +23,30 @@ use database::Database;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Where to listen, to whom, and how.
+/// Options of the listener.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// Address of the Bolt interface.
     pub bolt: String,
-    /// Who may come in.
+    /// Authenticates clients.
     pub gate: Arc<Gate>,
     /// Wraps every connection, where given.
     pub tls: Option<Tls>,
-    /// What a client may cost.
+    /// The limits of a client.
     pub limits: Limits,
     /// Bolt addresses of all gates of a cluster, for drivers that route; none where this server is alone.
     pub peers: Vec<String>,
 }
 
 impl ServeOptions {
-    /// Everyone may come in who reaches this address, unwrapped.
+    /// Without passwords and TLS at this address.
     pub fn at(bolt: &str) -> ServeOptions {
         let (gate, limits) = (Gate::open(), Limits::default());
         ServeOptions { bolt: bolt.into(), gate, tls: None, limits, peers: Vec::new() }
     }
 }
 
-/// What all connections share.
+/// Shared by all connections.
 struct Shared {
     database: Database,
     gate: Arc<Gate>,
@@ -62,7 +62,7 @@ pub struct Server {
     database: Database,
 }
 
-/// What a signal asks for.
+/// The request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {
     /// SIGINT (Ctrl-C) or SIGTERM: that the process ends.
@@ -71,14 +71,14 @@ pub enum SignalKind {
     Reload,
 }
 
-/// The wish of the system, or of whoever sits before it, that the process ends: Ctrl-C or SIGTERM.
+/// A request of the system or the user that the process ends: Ctrl-C or SIGTERM.
 pub struct EndSignal(signal_hook::iterator::Signals);
 
 impl EndSignal {
-    /// From now on such a signal does not end the process by itself. Take it before you say that you are ready.
+    /// From now on such a signal does not end the process by itself. Call it before announcing readiness.
     ///
     /// # Errors
-    /// The system does not tell of signals.
+    /// The system refuses.
     pub fn catch() -> std::io::Result<EndSignal> {
         use signal_hook::consts::{SIGINT, SIGTERM};
         signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map(EndSignal)
@@ -86,7 +86,7 @@ impl EndSignal {
     /// The same, and a SIGHUP does not end the process either.
     ///
     /// # Errors
-    /// The system does not tell of signals.
+    /// The system refuses.
     pub fn catch_with_reload() -> std::io::Result<EndSignal> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map(EndSignal)
@@ -112,7 +112,7 @@ impl Server {
     /// Listens; ready when this returns.
     ///
     /// # Errors
-    /// The address is none, is taken, or can be reached by others while no password is asked.
+    /// The address is invalid, taken, or reachable by others while no password is demanded.
     pub fn start(database: Database, options: &ServeOptions) -> Result<Server, ServeError> {
         let shared = Arc::new(Shared {
             database: database.clone(),
@@ -133,15 +133,15 @@ impl Server {
         server.database.set_interface_settings(&server.name(), settings);
         Ok(server)
     }
-    /// By which the database tells its settings from those of other interfaces.
+    /// The name under which the database lists its settings.
     fn name(&self) -> String {
         format!("bolt {}", self.address())
     }
-    /// Where it listens; the port is the one the system chose if 0 was asked for.
+    /// Where it listens; if port 0 was requested, with the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.acceptor.address()
     }
-    /// Who is here, for another interface of the same server.
+    /// All clients, for another interface of the same server.
     pub(crate) fn crowd(&self) -> &Arc<Crowd> {
         &self.crowd
     }

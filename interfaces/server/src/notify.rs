@@ -1,6 +1,6 @@
-//! What a service manager is told: that the server is ready, reads its settings again, or ends (systemd's `sd_notify`).
+//! Notifications to a service manager: that the server is ready, reloads its settings, or ends (systemd's `sd_notify`).
 //!
-//! A text of one datagram to the socket that `NOTIFY_SOCKET` names; nothing where there is none. Nobody is waited for.
+//! A text of one datagram to the socket in `NOTIFY_SOCKET`; nothing where that is not set. Never waits.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -34,10 +34,10 @@ impl ServiceStage {
     }
 }
 
-/// Tells the service manager at this socket: a path, or a name behind `@`.
+/// Notifies the service manager at this socket: a path, or a name behind `@`.
 ///
 /// # Errors
-/// Nobody listens there.
+/// There is no such socket.
 pub fn tell(socket: &str, stage: ServiceStage) -> io::Result<()> {
     let address = match socket.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name)?,

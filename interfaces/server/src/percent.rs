@@ -1,4 +1,4 @@
-//! What stands behind percent signs in paths and queries of HTTP.
+//! Percent-decoding in paths and queries of HTTP.
 
 /// The bytes of a text in which `%` and two digits mean a byte; none where a percent sign begins no byte (RFC 3986, section 2.1).
 pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {

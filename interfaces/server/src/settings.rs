@@ -1,5 +1,5 @@
-//! What the interfaces tell of themselves in `SHOW SETTINGS`, by Neo4j's names where a setting means the same there. What a setting means stands
-//! in [`crate::configuration::table`].
+//! Settings of the interfaces in `SHOW SETTINGS`, by Neo4j's names where a setting means the same there. Their descriptions are in
+//! [`crate::configuration::table`].
 
 use crate::Limits;
 use crate::configuration::table::of_key;
@@ -7,12 +7,12 @@ use database::{SettingInfo, bytes_text, time_text};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The setting of a key with what holds.
+/// The setting of a key with its value.
 fn of(key: &str, value: impl ToString) -> Option<SettingInfo> {
     of_key(key).map(|row| row.info(value))
 }
 
-/// Settings of the Bolt interface: where it listens, whether it asks for passwords and speaks TLS, and what a client may cost.
+/// Settings of the Bolt interface: its address, passwords, TLS, and the limits of clients.
 pub(crate) fn of_bolt(
     address: SocketAddr,
     asks: bool,

@@ -1,8 +1,8 @@
-//! Sites of other sites: what a browser may ask an interface for them, by `Host`, `Origin` and `Sec-Fetch-Site`. Nothing, unless they are named.
+//! Requests of pages of other sites, checked by `Host`, `Origin` and `Sec-Fetch-Site`. All are refused, unless the sites are named.
 //!
-//! A browser says in `Origin` which page asks. Where no password is asked, a page could still reach a server on this machine under a name of
-//! its own that was made to mean this machine (DNS rebinding); its browser still says that name. So `Host` must be `localhost` or a
-//! loopback address there. Who is no browser may send none of the three.
+//! A browser names the site of the requesting page in `Origin`. Where no password is demanded, a page could still reach a server on this machine
+//! under a name of its own that resolves to this machine (DNS rebinding); its browser still sends that name. So `Host` must be `localhost` or a
+//! loopback address there. A client that is no browser may send none of the three.
 
 use hyper::header::HeaderMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -28,9 +28,9 @@ pub(crate) enum Fault {
     NoHost,
     /// It is another than the one in the first line.
     OtherHost,
-    /// The server asks for no password, and `Host` does not name this machine.
+    /// The server demands no password, and `Host` does not name this machine.
     Name,
-    /// The page of another site asks.
+    /// The requesting page is of another site.
     Page,
 }
 
@@ -48,7 +48,7 @@ impl Fault {
     }
 }
 
-/// What the first line of a request says beside the path.
+/// Parts of a request's first line beside the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestTarget<'t> {
     /// Host and port, where the line names a whole address (RFC 9112, 3.2.2).
@@ -57,10 +57,10 @@ pub(crate) struct RequestTarget<'t> {
     pub needs_host: bool,
 }
 
-/// Is the name by which the client reached the server one that it answers to?
+/// Does the server answer to the name by which the client reached it?
 ///
 /// # Errors
-/// It is not, or cannot be told.
+/// It does not, or the name is missing.
 pub(crate) fn check_name(
     fields: &impl HeaderFields,
     target: RequestTarget<'_>,
@@ -86,11 +86,11 @@ pub(crate) fn check_name(
     }
 }
 
-/// The site whose page asks, if it may and is another than ours: one that is named (`https://app.example`, or `*` for all). Ours is the very
-/// address that was asked, port and all.
+/// The site of the requesting page, if it is allowed and another than ours: a named one (`https://app.example`, or `*` for all). Ours is the very
+/// address of the request, port and all.
 ///
 /// # Errors
-/// It may not.
+/// It is not allowed.
 pub(crate) fn check_page<'f>(
     fields: &'f impl HeaderFields,
     named: &[String],

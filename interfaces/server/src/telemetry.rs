@@ -1,8 +1,9 @@
 //! Traces for a collector of OpenTelemetry, by OTLP over HTTP: a span for each query that is traced, and one for each operator of its plan.
 //!
-//! Idea: whoever ends a query puts what it did into a queue of bounded length and goes on; one thread makes messages of it and posts them. A collector
-//! that is slow or gone holds up no query: what finds no room is dropped, and counted. Invariant: every query that was handed over is counted once, as
-//! sent, dropped or refused, those among them that wait still when the server ends (see `trace_counts`). Reading order: `spans` (messages), then this file (queue, thread, HTTP).
+//! Idea: a query's end puts its trace into a queue of bounded length; one thread makes messages of traces and posts them. A slow or lost collector
+//! holds up no query: traces that find no room are dropped, and counted. Invariant: every trace is counted once, as sent, dropped or refused,
+//! including those that still wait when the server ends (see `trace_counts`). Reading order: `spans` (messages), then this file (queue, thread,
+//! HTTP).
 
 mod spans;
 
@@ -26,13 +27,13 @@ use world::threads::Thread;
 
 /// Queries of one message.
 const BATCH_QUERIES_MAX: usize = 256;
-/// The longest that a query waits for others.
+/// The longest that a trace waits for others.
 const BATCH_WAIT: Duration = Duration::from_secs(1);
 /// The longest that a collector may take for one message.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a message is sent that the collector cannot take just now.
 const TRIES_MAX: u32 = 3;
-/// Time before it is sent again the first time; it doubles.
+/// Pause before the first retry; it doubles.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// Bytes of a collector's answer.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
@@ -95,7 +96,7 @@ impl Telemetry {
         let thread = world::threads::try_spawn("traces", work).map_err(|error| error.to_string())?;
         Ok(Telemetry { queue, counts, thread: Some(thread) })
     }
-    /// Takes what queries did; never waits.
+    /// The listener for traces; never blocks.
     pub fn listener(&self) -> TraceListener {
         let (queue, counts) = (self.queue.clone(), self.counts.clone());
         Arc::new(move |trace| {
@@ -104,7 +105,7 @@ impl Telemetry {
             }
         })
     }
-    /// What became of queries so far.
+    /// The counters of traces so far.
     pub fn counts(&self) -> &Arc<TraceCounts> {
         &self.counts
     }
@@ -173,7 +174,7 @@ struct Exporter {
     collector: Collector,
     encoder: Encoder,
     counts: Arc<TraceCounts>,
-    /// When it must have ended, once it was told to.
+    /// When it must have ended, once the shutdown has begun.
     end_ns: Option<u64>,
 }
 
@@ -235,7 +236,7 @@ impl Exporter {
     }
 }
 
-/// What a collector said to a message.
+/// The collector's answer to a message.
 #[derive(Debug, PartialEq)]
 enum PostEnd {
     Taken,
@@ -262,7 +263,7 @@ impl PostEnd {
     }
 }
 
-/// The next queries, as many as wait or come in a moment; and whether it is over.
+/// The next traces, as many as wait or come in a moment; and whether it is over.
 fn gather(orders: &Receiver<TraceOrder>) -> (Vec<QueryTrace>, bool) {
     let mut batch = Vec::new();
     let Ok(first) = orders.recv() else { return (batch, true) };

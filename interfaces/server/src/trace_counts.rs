@@ -1,16 +1,16 @@
-//! What became of traces, for the metrics: also there where the program was built without telemetry, and then nothing counts.
+//! Counters of traces, for the metrics: also in builds without telemetry, where all are zero.
 //!
-//! Invariant: a query that was handed over waits, or it is counted once as sent, dropped or refused. When the server ends, what waits still is dropped.
+//! Invariant: a trace waits, or it is counted once as sent, dropped or refused. Those that still wait when the server ends are dropped.
 
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What became of queries that were traced.
+/// Counters of traced queries.
 #[derive(Debug, Default)]
 pub struct TraceCounts {
     /// The collector took them.
     pub sent: AtomicU64,
-    /// They found no room in the queue, or waited still when the server ended.
+    /// They found no room in the queue, or still waited when the server ended.
     pub dropped: AtomicU64,
     /// The collector could not be reached, or did not take them.
     pub refused: AtomicU64,
@@ -24,7 +24,7 @@ struct TracesInQueue {
 }
 
 impl TraceCounts {
-    /// A query is about to wait; false where nobody will send it any more, and then it is counted.
+    /// A trace is about to wait; false after the end, and then it is counted as dropped.
     pub fn enter(&self) -> bool {
         let mut waiting = self.waiting.lock();
         match waiting.is_over {
@@ -40,7 +40,7 @@ impl TraceCounts {
         waiting.queries -= counted;
         counter.fetch_add(counted, Ordering::Relaxed);
     }
-    /// What waits still is dropped, and so is all that comes.
+    /// Waiting traces are dropped, and so are all later ones.
     pub fn end(&self) {
         let mut waiting = self.waiting.lock();
         waiting.is_over = true;
@@ -52,7 +52,7 @@ impl TraceCounts {
 mod tests {
     use super::*;
 
-    /// Each is counted once, whatever comes first: the answer of the collector or the end.
+    /// Each is counted once, whichever comes first: the answer of the collector or the end.
     #[test]
     fn what_waits_at_the_end_is_dropped_once() {
         let counts = TraceCounts::default();

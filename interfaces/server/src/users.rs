@@ -1,4 +1,4 @@
-//! Who may come in: the gate that asks for a name and a password. Users are kept in the graph's catalogue, see [`database::Users`].
+//! Authentication: the gate that demands a name and a password. Users are stored in the graph's catalogue, see [`database::Users`].
 
 mod gate;
 mod jwt;

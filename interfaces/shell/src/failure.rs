@@ -1,4 +1,4 @@
-//! An error as people read it: code, message, the place in the text underlined, and what may help.
+//! An error as people read it: code, message, the position in the text underlined, and a hint.
 
 use crate::{Ink, Style};
 use database::{Error, Notification, Severity};
@@ -17,7 +17,7 @@ pub fn failure(error: &Error, style: &Style) -> String {
     out
 }
 
-/// What was noticed about a statement that ran, as Bolt clients are told: `warning[CODE]: description`, and where.
+/// A notification about a statement, as Bolt clients get it: `warning[CODE]: description`, and where.
 pub fn notice(notice: &Notification, style: &Style) -> String {
     let kind = match notice.severity {
         Severity::Warning => "warning",

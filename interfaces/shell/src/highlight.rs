@@ -83,7 +83,7 @@ pub fn highlight(text: &str, style: &Style) -> String {
     out
 }
 
-/// Length in bytes of the token at the head of `rest`, and what it is.
+/// Length in bytes of the token at the head of `rest`, and its kind.
 fn token(rest: &str, first: char) -> (usize, Option<Ink>) {
     match first {
         '\'' | '"' => (quoted_length(rest, first), Some(Ink::Quoted)),

@@ -1,7 +1,8 @@
 //! # shell: the interactive prompt and the printing of results
 //!
-//! Reading order: [`style`] (what the terminal can show), [`text`] and [`json`] (one value), [`talk`] (what is asked of a database), [`print`] (a whole result, in
-//! five formats), [`failure`] (an error), [`script`] (where it happened), [`pager`], [`highlight`] (a query's text), [`params`] (parameters from JSON), [`prompt`] (the shell).
+//! Reading order: [`style`] (colours and width of the terminal), [`text`] and [`json`] (one value), [`talk`] (the shell's view of a database),
+//! [`print`] (a whole result, in five formats), [`failure`] (an error), [`script`] (where it happened), [`pager`], [`highlight`] (a query's text),
+//! [`params`] (parameters from JSON), [`prompt`] (the shell).
 //!
 //! Results are printed as they arrive, so a million rows need no more memory than a thousand.
 

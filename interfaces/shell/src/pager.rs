@@ -1,6 +1,6 @@
 //! A pager for answers that are longer than the terminal: the program that `PAGER` names, such as `less`.
 //!
-//! What fits on one screen is written as it is. The pager gets its text on its standard input, and the terminal until it ends.
+//! Output that fits on one screen is written directly. The pager gets its text on its standard input, and the terminal until it ends.
 
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ pub fn from_environment() -> Option<String> {
     std::env::var("PAGER").ok().filter(|name| !name.trim().is_empty() && name.trim() != "cat")
 }
 
-/// Holds back one screen; what is longer goes to the pager.
+/// Buffers one screen; longer output goes to the pager.
 pub struct Paged {
     program: String,
     lines_max: usize,
@@ -41,7 +41,7 @@ impl Paged {
         Ok(())
     }
 
-    /// Writes what is held, or waits until the reader has left the pager.
+    /// Writes the buffer, or waits until the reader has left the pager.
     ///
     /// # Errors
     /// Standard output takes no more.
@@ -72,7 +72,7 @@ impl Write for Paged {
         }
         Ok(bytes.len())
     }
-    /// What is held stays held until it is known to fit.
+    /// The buffer is kept until it is known to fit.
     fn flush(&mut self) -> io::Result<()> {
         match self.pager.as_mut().and_then(|pager| pager.stdin.as_mut()) {
             Some(input) => input.flush(),

@@ -46,7 +46,7 @@ impl Format {
         ("jsonl", Format::Jsonl),
         ("csv", Format::Csv),
     ];
-    /// Is it for people, who are told how many rows there were?
+    /// Is it for people, with the number of rows at the end?
     pub fn is_for_people(self) -> bool {
         matches!(self, Format::Table | Format::Vertical)
     }
@@ -61,7 +61,7 @@ impl Format {
 pub struct Look {
     /// The format.
     pub format: Format,
-    /// What the terminal can show.
+    /// Colours and width of the terminal.
     pub style: Style,
     /// Is the time said below tables?
     pub timing: bool,
@@ -99,7 +99,7 @@ impl fmt::Display for PrintError {
 
 impl std::error::Error for PrintError {}
 
-/// Writes a result to its end. Statements without columns write nothing but, in a table, what they changed.
+/// Writes a result to its end. Statements without columns write nothing but, in a table, their changes.
 ///
 /// # Errors
 /// The query fails while it runs, or the output takes no more.
@@ -159,7 +159,7 @@ pub fn print_result(
 /// How the codes of errors end by which Ctrl-C ends a query.
 pub(crate) const INTERRUPTED: &str = ".Transaction.Terminated";
 
-/// What is said when a subscription is stopped.
+/// The message when a subscription is stopped.
 fn stopped(last_mark: Option<&Hydrated>, style: &Style) -> String {
     let said = match last_mark {
         Some(mark) => {
@@ -173,10 +173,10 @@ fn stopped(last_mark: Option<&Hydrated>, style: &Style) -> String {
     format!("{line}{}", style.paint(Ink::Quiet, &said))
 }
 
-/// The one column of what a traversal gives.
+/// The one column of a traversal's answer.
 const RESULT: &str = "result";
 
-/// Writes what a traversal gives to its end, each object as often as it is there, in one column.
+/// Writes the answer of a traversal to its end, each object repeated by its multiplicity, in one column.
 ///
 /// # Errors
 /// The traversal fails while it runs, or the output takes no more.

@@ -15,7 +15,7 @@ impl ScriptPlace {
     /// Where a script begins.
     pub const BEGIN: ScriptPlace = ScriptPlace { line: 1, column: 1 };
 
-    /// The place behind so many bytes of a text that begins here.
+    /// The position after `bytes` bytes of a text that begins here.
     #[must_use]
     pub fn after(self, text: &str, bytes: usize) -> ScriptPlace {
         let before = &text[..bytes.min(text.len())];
@@ -25,14 +25,14 @@ impl ScriptPlace {
             None => ScriptPlace { line: self.line, column: self.column + before.chars().count() },
         }
     }
-    /// A place within a statement that begins here.
+    /// A position within a statement that begins here.
     fn within(self, line: usize, column: usize) -> ScriptPlace {
         match line {
             0 | 1 => ScriptPlace { line: self.line, column: self.column + column.saturating_sub(1) },
             _ => ScriptPlace { line: self.line + line - 1, column },
         }
     }
-    /// The error of a statement that begins here, told by lines and columns of the script.
+    /// The error of a statement that begins here, with lines and columns of the script.
     #[must_use]
     pub fn of_error(self, error: Error, script: &str) -> Error {
         let told = error.excerpt.as_deref().and_then(|excerpt| self.moved(excerpt, script));

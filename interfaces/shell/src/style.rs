@@ -1,8 +1,8 @@
-//! What the terminal can show: colours and width. Colours only where a person looks, and never against `NO_COLOR`.
+//! Colours and width of the terminal. Colours only on a terminal, and never against `NO_COLOR`.
 
 use std::io::IsTerminal;
 
-/// What output may look like.
+/// The style of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// May colours be used?
@@ -13,12 +13,12 @@ pub struct Style {
     pub height: Option<usize>,
 }
 
-/// What a piece of text is, which decides its colour.
+/// The kind of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// What to look at first.
+    /// The most important text.
     Strong,
-    /// What may be overlooked: frames, times.
+    /// Text of little importance: frames, times.
     Quiet,
     /// Words of the language.
     Keyword,
@@ -30,7 +30,7 @@ pub enum Ink {
     Good,
     /// It went wrong.
     Bad,
-    /// What may help.
+    /// A hint.
     Hint,
 }
 
@@ -54,12 +54,12 @@ impl Style {
     pub fn plain() -> Style {
         Style::default()
     }
-    /// What standard output can show.
+    /// The style of standard output.
     pub fn of_stdout() -> Style {
         let stdout = std::io::stdout();
         Style::of(stdout.is_terminal(), terminal_size::terminal_size_of(&stdout))
     }
-    /// What standard error can show.
+    /// The style of standard error.
     pub fn of_stderr() -> Style {
         let stderr = std::io::stderr();
         Style::of(stderr.is_terminal(), terminal_size::terminal_size_of(&stderr))

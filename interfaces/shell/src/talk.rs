@@ -1,4 +1,4 @@
-//! What the shell asks of a database, be it in this process or behind a server: statements, transactions, names, and how an answer comes.
+//! The shell's view of a database, be it in this process or behind a server: statements, transactions, names, and answers.
 
 mod local;
 
@@ -19,7 +19,7 @@ pub trait StatementAnswer {
     /// # Errors
     /// The statement fails while it runs.
     fn next_rows(&mut self) -> Result<Option<Vec<Vec<Hydrated>>>, Error>;
-    /// What the statement did; complete after the last row.
+    /// The summary of the statement; complete after the last row.
     fn summary(&self) -> Summary;
 }
 
@@ -47,7 +47,7 @@ pub struct NameCounts {
     pub types: Vec<u64>,
 }
 
-/// Ends what runs, from another thread.
+/// Ends the running statement, from another thread.
 pub type Interrupt = Arc<dyn Fn() + Send + Sync>;
 
 /// A conversation with a database.
@@ -60,7 +60,7 @@ pub trait Talk {
     /// Runs a text in Gremlin.
     ///
     /// # Errors
-    /// It is wrong, or Gremlin cannot be asked here.
+    /// The text is wrong, or this database does not take Gremlin.
     fn gremlin(&mut self, text: &str, params: &Params) -> Result<GremlinRows, Error>;
     /// Begins a transaction.
     ///
@@ -81,9 +81,9 @@ pub trait Talk {
     fn in_transaction(&self) -> bool;
     /// A statement failed: the open transaction can only be rolled back.
     fn break_transaction(&mut self);
-    /// Ends what runs.
+    /// Ends the running statement.
     fn interrupter(&self) -> Interrupt;
-    /// An interruption that came too late is not meant for what comes next.
+    /// Forgets an interruption that came too late, so that it does not end the next statement.
     fn settle_interrupt(&mut self);
     /// Changes when there are new names; a number that only serves to be compared.
     fn names_version(&mut self) -> u64;

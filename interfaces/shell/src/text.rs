@@ -82,7 +82,7 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", count_text(count), if count == 1 { one } else { many })
 }
 
-/// What a statement changed, in words; nothing where it changed nothing.
+/// The changes of a statement, in words; none where it changed nothing.
 pub fn changes_text(counters: &Counters, schema_changes: u64) -> Option<String> {
     let parts = [
         ("created", counters.nodes_created, "node", "nodes"),

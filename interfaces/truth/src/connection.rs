@@ -8,13 +8,13 @@ const STATEMENT_TIMEOUT_MS: u32 = 10_000;
 /// A gate that is silent for so long within a transaction loses it, and its turn.
 const SILENT_MS: u32 = 2_000;
 
-/// Groups take turns. This is for speed alone: without it serializable transactions end each other. It must be the first statement of a
-/// transaction, so that what the others have committed is in its snapshot.
+/// Groups are serialised. This is for speed alone: without it serializable transactions end each other. It must be the first statement of a
+/// transaction, so that earlier commits of others are in its snapshot.
 pub(crate) const TURN: &str = "LOCK TABLE tw_epoch IN EXCLUSIVE MODE";
 
 /// A group's transaction is on disk only when a later one is, so that the next gate does not wait for the disk to have its turn.
 const FLUSH_LATER: &str = "SET LOCAL synchronous_commit = off";
-/// The later one: it writes something that nobody reads, and the database answers when that and all before it are on disk.
+/// The later one: it writes a message without readers, and the database answers when that and all before it are on disk.
 const FLUSH: &str = "SELECT pg_logical_emit_message(true, 'tanglewood', '')";
 
 pub(crate) struct Connection {
@@ -36,7 +36,7 @@ impl Connection {
         Ok(Connection { client, replica: Replica::default(), takes_turns, flushes_later })
     }
 
-    /// What begins a group's transaction, and how many statements that are.
+    /// The statements that begin a group's transaction, and how many they are.
     pub(crate) fn begin(&self) -> (String, usize) {
         let mut statements = vec!["BEGIN ISOLATION LEVEL SERIALIZABLE"];
         statements.extend(self.takes_turns.then_some(TURN));
@@ -44,14 +44,14 @@ impl Connection {
         (statements.join("; "), statements.len())
     }
 
-    /// Executes statements and commits, in one round trip. What others see before it is on disk is answered to nobody before that: every answer comes after a flush of its own, which is
-    /// later in the log.
+    /// Executes statements and commits, in one round trip. A commit may be visible to other transactions before it is on disk, but no client gets an
+    /// answer before that: every answer comes after a flush of its own, which is later in the log.
     pub(crate) fn commit(&mut self, statements: &str) -> Result<(), Error> {
         let later = if self.flushes_later { FLUSH } else { "" };
         self.client.batch_execute(&format!("{statements} COMMIT; {later}"))
     }
 
-    /// Rolls back, and forgets what the transaction has decided. False where that is not possible.
+    /// Rolls back, and forgets the transaction's decisions. False where that is not possible.
     pub(crate) fn give_up(&mut self) -> bool {
         self.replica = Replica::default();
         self.client.batch_execute("ROLLBACK").is_ok()

@@ -1,7 +1,7 @@
-//! One group in one transaction: take the turn and read what is new, decide, write.
+//! One group in one transaction: lock and read the news, decide, write.
 //!
 //! ```text
-//!   BEGIN · turn · epoch · gates · what other groups touched · chunks           one round trip
+//!   BEGIN · lock · epoch · gates · other groups' keys · chunks                  one round trip
 //!   decide, by the copy of the rows                                             in memory
 //!   gate's row · group's row · one row of the log a commit · COMMIT · flush     one round trip
 //! ```
@@ -21,7 +21,7 @@ type Name = (u64, usize, u64);
 pub(crate) enum Failed {
     /// The database says so, or does not answer.
     Database(Error),
-    /// A row of a group is not what this program writes.
+    /// A row of a group is not in this program's form.
     Damaged,
 }
 
@@ -31,7 +31,7 @@ impl From<Error> for Failed {
     }
 }
 
-/// What the database said at the beginning.
+/// The database's answers at the beginning.
 struct Begun {
     /// The epoch has not been ended.
     is_open: bool,
@@ -43,7 +43,7 @@ struct Begun {
     last_number: u64,
 }
 
-/// Carries out a group, or says what became of it before. After an error the connection must be given up, or rolled back.
+/// Carries out a group, or returns its earlier outcome. After an error the connection must be dropped, or rolled back.
 pub(crate) fn commit(
     connection: &mut Connection,
     (epoch, seat, group): Name,
@@ -126,7 +126,7 @@ fn begin(
     Ok(begun)
 }
 
-/// What became of a group that was carried out before, or never will be.
+/// The outcome of a group that was carried out before, or never will be.
 fn past(
     connection: &mut Connection,
     (epoch, seat): (u64, usize),
@@ -153,7 +153,7 @@ fn past(
 struct PreparedCommit {
     /// Its row of the log.
     row: String,
-    /// What it touches, in hexadecimal digits.
+    /// The keys it touches, in hexadecimal digits.
     touched: String,
 }
 
@@ -172,7 +172,7 @@ impl PreparedCommit {
     }
 }
 
-/// Statements that write what a group has changed.
+/// Statements that write a group's changes.
 fn written<'a>(
     (epoch, seat, group): Name,
     mut clock: Vec<u64>,

@@ -1,12 +1,13 @@
 //! # truth: the store that all processes of a cluster share, over the wire of PostgreSQL
 //!
-//! Idea: one SERIALIZABLE transaction for each call. A group reads what other groups have touched since, [`protocol::Rows`] decides who commits, and one
-//! statement writes the records and what this group touches. The same function decides in memory, so the two are twins.
+//! Idea: one SERIALIZABLE transaction for each call. A group reads the keys that other groups have touched since, [`protocol::Rows`] decides which
+//! transactions commit, and one statement writes the records and the keys that this group touches. The same function decides in memory, so the two
+//! are twins.
 //! Invariants: each commit reads the row of the epoch, so none of an epoch that is over succeeds; a group's number is carried out once.
 //! Cost of a group: two round trips. A transaction that the database gives up because of others is tried again; any other failure leaves the
 //! outcome unknown, and the connection is made anew.
 //!
-//! Reading order: `group` (one transaction), `replica` (who may commit), `touched` (bytes), `log` (what was committed), `sequence` (who follows it), `connection`.
+//! Reading order: `group` (one transaction), `replica` (validation), `touched` (bytes), `log` (the commits), `sequence` (followers), `connection`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -110,7 +111,7 @@ impl PostgresTruth {
     }
 }
 
-/// Tables of clusters of before have no times. Only then is the table changed: that waits for all who read it.
+/// Tables of earlier clusters have no times. Only then is the table changed: that waits for all its readers.
 fn add_times(client: &mut Client) -> Result<(), postgres::Error> {
     let has =
         "SELECT 1 FROM information_schema.columns WHERE table_name = 'tw_place' AND column_name = 'at_us'";
@@ -150,7 +151,7 @@ fn encode_parts(parts: &[(u16, Bytes)]) -> Vec<u8> {
     bytes
 }
 
-/// Nothing where the bytes are not what [`encode_parts`] writes.
+/// None where the bytes are not those of [`encode_parts`].
 fn decode(mut bytes: &[u8]) -> Option<Vec<(u16, Bytes)>> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {

@@ -3,7 +3,7 @@
 use crate::{PostgresTruth, encode, epoch_of};
 use protocol::{Bytes, Record, Truth, Unknown};
 
-/// The epoch in which nobody commits yet.
+/// The epoch before the first commits.
 const FIRST_EPOCH: u64 = 0;
 
 /// How a load begins.
@@ -18,7 +18,7 @@ pub enum LoadBegins {
 }
 
 impl PostgresTruth {
-    /// Makes ready for commits that come before all others, by a loader of this name. What an earlier load left behind that did not come to its end goes.
+    /// Prepares commits that come before all others, by a loader of this name. Remains of an earlier, unfinished load are removed.
     pub fn begin_load(&mut self, loader: &str) -> Result<LoadBegins, Unknown> {
         self.serializable(|transaction| {
             let known = transaction.query_opt("SELECT loader FROM tw_load WHERE one = 1", &[])?;

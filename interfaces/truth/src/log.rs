@@ -4,7 +4,7 @@
 //!   tw_base: records that stand for all up to the base, in the last commit versions up to it  |  tw_place and tw_log: each commit behind it
 //! ```
 //!
-//! Invariant: what is read does not depend on how much of the log below the base is deleted by now.
+//! Invariant: reads do not depend on how much of the log below the base is deleted by now.
 
 use crate::{decode, stamp};
 use order::Stamp;
@@ -13,7 +13,7 @@ use protocol::limits::{CUT_PAGE, LOG_PAGE_BYTES};
 use protocol::{LogPage, Record, VersionedCommit};
 use std::sync::Arc;
 
-/// The epoch and seat of records of a base, whose counters are their commit versions: nobody commits in it.
+/// The epoch and seat of records of a base, whose counters are their commit versions: no gate commits in it.
 const BASE_EPOCH: u64 = 0;
 
 /// The base of the log.
@@ -24,7 +24,7 @@ pub(crate) struct Base {
     at_us: i64,
 }
 
-/// What the log begins with.
+/// The base of the log.
 pub(crate) fn base(transaction: &mut Transaction) -> Result<Base, Error> {
     let row = transaction.query_one("SELECT base, records, maker, at_us FROM tw_cut WHERE one = 1", &[])?;
     let number = |column| row.get::<_, i64>(column);
@@ -36,7 +36,7 @@ pub(crate) fn base(transaction: &mut Transaction) -> Result<Base, Error> {
     })
 }
 
-/// Commits with versions above `after`, of one shard or of all, in order. Nothing where a row is not what this program writes.
+/// Commits with versions above `after`, of one shard or of all, in order. None where a row is not in this program's form.
 pub(crate) fn page(
     transaction: &mut Transaction,
     shard: Option<u16>,

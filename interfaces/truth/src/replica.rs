@@ -1,10 +1,10 @@
-//! A gate's own copy of the rows that decide who commits, kept up to date by what other gates have logged.
+//! A gate's own copy of the rows for validation, updated by the groups that other gates have logged.
 //!
-//! Idea: keys are no rows of the database. Each group logs what it touched as one row, with a number that rises; a gate reads the rows that are
-//! new to it, replays them into [`protocol::Rows`] in the order of their numbers, and decides by that.
+//! Idea: keys are no rows of the database. Each group logs the keys it touched as one row, with a rising number; a gate reads the rows that are new
+//! to it, replays them into [`protocol::Rows`] in the order of their numbers, and decides by that.
 //! Invariant: in the transaction that commits a group, the copy holds everything up to the last number, and the row of the group takes the next.
 //! The database is serializable, and numbers are a primary key: a copy that has missed something cannot commit.
-//! Cost: a gate reads and replays what the others commit; memory is what the frontier has not passed.
+//! Cost: a gate reads and replays the commits of the others; memory for the commits that the frontier has not passed.
 
 use protocol::{Proposed, Rows, Verdict};
 
@@ -36,7 +36,7 @@ impl Replica {
     pub(crate) fn rows(&mut self) -> &mut Rows {
         &mut self.rows
     }
-    /// Chunks of a group whose rows are not here.
+    /// Chunks of a group whose rows are not in the copy.
     pub(crate) fn missing_chunks(&self, group: &[Proposed]) -> Vec<u32> {
         let named = group.iter().flat_map(|one| one.routes.iter().map(|(chunk, _)| *chunk));
         let mut missing: Vec<u32> = named.filter(|chunk| !self.rows.routes.contains_key(chunk)).collect();
@@ -44,14 +44,14 @@ impl Replica {
         missing.dedup();
         missing
     }
-    /// Takes over what a group touched.
+    /// Replays the keys that a group touched.
     pub(crate) fn replay(&mut self, number: u64, group: &[Proposed]) {
         debug_assert!(number > self.number, "groups are replayed in the order of their numbers");
         self.number = number;
         group.iter().for_each(|one| self.rows.accept(one));
         self.rows.changed_routes.clear();
     }
-    /// What becomes of each transaction of a group; the copy is as the group leaves it.
+    /// The verdict on each transaction of a group; the copy is updated.
     pub(crate) fn decide(&mut self, number: u64, group: &[Proposed]) -> Vec<Verdict> {
         debug_assert!(number > self.number, "the group is the next one");
         self.number = number;

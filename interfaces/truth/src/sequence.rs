@@ -1,4 +1,4 @@
-//! Who follows the sequence of commits, and what the log begins with for them.
+//! The followers of the sequence of commits, and the base of the log for them.
 
 use crate::{PostgresTruth, columns, encode_parts, last_version, log};
 use postgres::{IsolationLevel, Row};

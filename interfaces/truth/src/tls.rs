@@ -1,7 +1,7 @@
-//! The way to the database: plain, or by TLS where its address says `sslmode=require` or more.
+//! The connection to the database: plain, or by TLS where its address says `sslmode=require` or more.
 //!
-//! `sslrootcert` and the modes `verify-ca` and `verify-full` are libpq's words, which the driver does not know, so they are read here. Whatever TLS is asked
-//! for, the server's certificate is checked, and its name is: a way that hides what it carries from everybody but a stranger in the middle is none.
+//! `sslrootcert` and the modes `verify-ca` and `verify-full` are libpq's words, which the driver does not know, so they are parsed here. In every
+//! mode with TLS the server's certificate and its name are verified: encryption without that does not protect against a man in the middle.
 
 use postgres::config::SslMode;
 use postgres::{Client, Config, NoTls};
@@ -47,7 +47,7 @@ impl From<postgres::Error> for ConnectError {
     }
 }
 
-/// An address without libpq's words, and what they said.
+/// An address without libpq's words, and their values.
 #[derive(Debug, PartialEq, Eq)]
 struct Plain {
     address: String,

@@ -1,4 +1,4 @@
-//! What a group touched, as bytes: vector, keys read, keys written, chunks moved, for each of its commits in order.
+//! The keys of a group, as bytes: vector, keys read, keys written, chunks moved, for each of its commits in order.
 //!
 //! ```text
 //!   commit: gates u16 · vector u64 × gates · reads u32 · key u64 × reads · writes u32 · key u64 × writes · moves u32 · (chunk u32, shard u16) × moves
@@ -28,7 +28,7 @@ pub(crate) fn encode<'a>(committed: impl IntoIterator<Item = &'a Proposed>) -> V
     bytes
 }
 
-/// The commits of a group of this epoch and seat; nothing where the bytes are not what [`encode`] writes.
+/// The commits of a group of this epoch and seat; none where the bytes are not those of [`encode`].
 pub(crate) fn decode(epoch: u64, seat: usize, bytes: &[u8]) -> Option<Vec<Proposed>> {
     let mut left = Left(bytes);
     let mut group = Vec::new();

@@ -1,4 +1,4 @@
-//! What a Cypher text says, as a tree with places: statements here; queries, expressions and patterns beside.
+//! The syntax tree of a Cypher text, with positions: statements here; queries, expressions and patterns beside.
 //!
 //! The tree is faithful to the text except for what has no meaning: brackets, the spelling of keywords and
 //! numbers, `:A:B` for `:A&B`. Two trees are equal when they mean the same, since all spans compare equal.
@@ -27,17 +27,17 @@ pub struct Statement {
     pub scopes_off: bool,
     /// `CYPHER recursive = …`: how the sources of searched paths are shared out.
     pub recursive: Option<String>,
-    /// `AS OF`: which version of the graph is asked.
+    /// `AS OF`: the version of the graph that is read.
     pub as_of: Option<Expression>,
-    /// `READ NO OLDER THAN 50 ms`, in milliseconds: it may miss what was committed since.
+    /// `READ NO OLDER THAN 50 ms`, in milliseconds: it may miss later commits.
     pub no_older_than_ms: Option<u64>,
-    /// What to do.
+    /// The body.
     pub body: StatementBody,
     /// The whole statement, without a closing semicolon.
     pub span: Span,
 }
 
-/// What to do with a statement.
+/// The mode of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Run it and return its rows.

@@ -32,7 +32,7 @@ pub enum ErrorKind {
     NonConstantExpression,
     NoSingleRelationshipType,
     NoVariablesInScope,
-    /// The statement asks for something Tanglewood does not have.
+    /// The statement uses a feature that Tanglewood does not have.
     NotSupported,
     ProcedureNotFound,
     RelationshipUniquenessViolation,
@@ -64,7 +64,7 @@ impl Coded for ErrorKind {
 /// An error in a query text, found before anything runs.
 pub type CypherError = text::TextError<ErrorKind>;
 
-/// Counts reading and lowering of so many tokens or expressions.
+/// Counts reading and lowering of `units` tokens or expressions.
 ///
 /// # Errors
 /// The work must end.

@@ -25,7 +25,7 @@ pub(crate) struct Token {
     pub partner: u32,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TokenKind {
     /// A keyword or a name; its text is under the span.

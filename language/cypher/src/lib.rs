@@ -1,4 +1,4 @@
-//! Cypher: text to syntax tree to plan, and what is wrong with the text.
+//! Cypher: text to syntax tree to plan, and errors in the text.
 //!
 //! In reading order: a text is cut into statements by [`split_statements`]; one statement becomes a tree
 //! ([`ast`]) through [`parse`], and the tree becomes a plan through [`lower`]; [`compile`] does both. What is wrong is a
@@ -34,7 +34,7 @@ mod print;
 
 mod lower;
 
-/// How old what a statement reads may be, where its text says so.
+/// The age that a text allows for its snapshot, if it sets one.
 pub fn no_older_than(text: &str) -> Option<std::time::Duration> {
     parse(text).ok()?.no_older_than_ms.map(std::time::Duration::from_millis)
 }

@@ -20,5 +20,5 @@ pub const CLAUSES_MAX: usize = 1_000;
 /// Most nodes of the patterns of one `MATCH`. The planner's own limit is lower; this one keeps the look-up of repeated nodes cheap.
 pub const PATTERN_NODES_MAX: usize = 1_000;
 
-/// Most operators that one `CREATE` is cut into because its properties read what it makes itself.
+/// Most operators that one `CREATE` is cut into because its properties read entities that it creates itself.
 pub const CREATE_PARTS_MAX: usize = 200;

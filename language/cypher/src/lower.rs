@@ -1,8 +1,8 @@
-//! Syntax tree to plan: names become variables, clauses become operators, and what the tree alone cannot show to be wrong is
-//! found out: unknown names, clashing kinds, misplaced aggregates.
+//! Syntax tree to plan: names become variables, clauses become operators, and errors that the grammar cannot show are found: unknown names, clashing
+//! kinds, misplaced aggregates.
 //!
-//! Patterns stay unordered (`Plan::Match`); where to begin and which way to walk is the planner's to say. The walk over the tree
-//! carries a [`Scope`] (which names mean what here) and the plan built so far, clause by clause.
+//! Patterns stay unordered (`Plan::Match`); the planner decides where to begin and which way to walk. The walk over the tree carries a [`Scope`] (the
+//! meaning of names) and the plan built so far, clause by clause.
 //!
 //! Invariant: a plan variable means one thing in a statement. Passing a variable on under its name keeps its number; any
 //! other column gets a new one.
@@ -53,7 +53,7 @@ use scope::Scope;
 use text::Span;
 use types::Type;
 
-/// What a lowering step returns; boxed as in the parser, for the sake of the frames of the recursion.
+/// The result of a lowering step; boxed as in the parser, for the sake of the frames of the recursion.
 pub(crate) type Lowered<T> = Result<T, Box<CypherError>>;
 
 /// Parses and lowers one statement.
@@ -61,7 +61,7 @@ pub fn compile(text: &str) -> Result<Statement, CypherError> {
     lower(text, &parser::parse(text)?)
 }
 
-/// Lowers a parsed statement; `text` is what it was parsed from, which names its columns.
+/// Lowers a parsed statement; `text` is its source, which names its columns.
 pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, CypherError> {
     let mut lowerer = Lowerer::new(text);
     let mode = match statement.mode {
@@ -94,13 +94,13 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
     })
 }
 
-/// An expression with what is known of its value's type.
+/// An expression with the known type of its value.
 pub(crate) struct Typed {
     pub expr: Expr,
     pub kind: Type,
 }
 
-/// What lowering one statement accumulates.
+/// The state of lowering one statement.
 pub(crate) struct Lowerer<'t> {
     text: &'t str,
     variables: Vec<Name>,
@@ -110,7 +110,7 @@ pub(crate) struct Lowerer<'t> {
     hints: Vec<String>,
     mode: Mode,
     in_transactions: Option<Box<plan::statement::InTransactions>>,
-    /// Every variable that was read, in order: what a subquery read since it began is what it imports.
+    /// Every variable that was read, in order: those that a subquery has read since it began are its imports.
     used: Vec<Var>,
     /// Set while a column of a grouping projection is lowered.
     aggregation: Option<Aggregation>,
@@ -118,9 +118,9 @@ pub(crate) struct Lowerer<'t> {
     case_subject: Option<Typed>,
     /// Set while a sort key is lowered.
     sorting: Option<Sorting>,
-    /// What is asked for the scopes that are lowered now.
+    /// The hint for the scopes that are being lowered.
     scope_hint: Option<plan::scope::ScopeHint>,
-    /// What ranks their instances, where the hint says `BY`.
+    /// The rank of their instances, if the hint says `BY`.
     scope_rank: Option<Expr>,
 }
 

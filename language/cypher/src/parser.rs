@@ -1,11 +1,11 @@
 //! Tokens to syntax tree, by recursive descent, without rewinding.
 //!
-//! Keywords are contextual: each rule asks for the words it wants, and whatever no rule wants is a name. Where a bracket
-//! may open several things (a group or a node pattern, a list or a comprehension) the parser looks ahead a few tokens and
-//! at the bracket's partner. So a parse is linear in the text.
+//! Keywords are contextual: each rule tests for the words it wants, and a word that no rule wants is a name. Where a bracket may open several things
+//! (a group or a node pattern, a list or a comprehension) the parser looks ahead a few tokens and at the bracket's partner. So a parse is linear in
+//! the text.
 //!
-//! Invariant: the tree is never higher than [`NESTING_DEPTH_MAX`] (recursion) plus [`TREE_HEIGHT_MAX`] (operator chains),
-//! so that those who walk it may recurse.
+//! Invariant: the tree is never higher than [`NESTING_DEPTH_MAX`] (recursion) plus [`TREE_HEIGHT_MAX`] (operator chains), so that walks over it may
+//! recurse.
 
 mod clause;
 mod comprehension;
@@ -32,7 +32,7 @@ use crate::lexer::{self, NO_PARTNER, Token, TokenKind};
 use crate::limits::{NESTING_DEPTH_MAX, QUERY_TEXT_BYTES_MAX, TREE_HEIGHT_MAX};
 use text::Span;
 
-/// What a rule of the grammar returns. The error is boxed because its size is paid in every frame of the recursion.
+/// The result of a rule of the grammar. The error is boxed because its size is paid in every frame of the recursion.
 pub(crate) type Parsed<T> = Result<T, Box<CypherError>>;
 
 /// Parses one statement, which may end with a semicolon.
@@ -181,7 +181,7 @@ impl<'t> Parser<'t> {
         matches!(self.kind(ahead), TokenKind::Word | TokenKind::Quoted(_))
     }
 
-    /// Takes a name; `what` says what kind of name is wanted.
+    /// Takes a name; `what` names the wanted kind in the error.
     fn name(&mut self, what: &str) -> Parsed<Name> {
         let token = self.token(0);
         let text = match &token.kind {

@@ -1,7 +1,7 @@
 //! One program for all arguments: its parameters become a relation, so that arguments are facts that come and go.
 //!
-//! What depends on a parameter - its rules name one, or read what depends on one - gets a column for each parameter, in front. A rule
-//! that has them from no part of its body takes them from the relation of the arguments. What depends on none is there once for all.
+//! A relation that depends on a parameter - its rules name one, or read another such relation - gets a column for each parameter, in front. A rule
+//! that has them from no part of its body takes them from the relation of the arguments. Other relations exist once for all.
 
 use crate::error::{DatalogError, ErrorKind};
 use crate::limits::{ARITY_MAX, VARIABLES_MAX};

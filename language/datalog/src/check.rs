@@ -1,5 +1,5 @@
-//! Clauses to a program: relations and variables by number, every variable bound, and what the engine does not know written in what it
-//! knows: facts of a relation that has rules, `_` under negation, expressions in heads, aggregates.
+//! Clauses to a program: relations and variables by number, every variable bound, and forms that the engine lacks rewritten: facts of a relation that
+//! has rules, `_` under negation, expressions in heads, aggregates.
 
 mod body;
 mod names;

@@ -1,4 +1,4 @@
-//! What a text says, clause by clause, before anything is resolved.
+//! The clauses of a text, before anything is resolved.
 
 use crate::program::{AggregateKind, Operator, Order};
 use model::Value;

@@ -2,7 +2,7 @@
 
 use text::Coded;
 
-/// What sort of mistake.
+/// The kind of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The text is no Datalog.
@@ -36,7 +36,7 @@ impl Coded for ErrorKind {
 /// An error in a program, found before anything runs.
 pub type DatalogError = text::TextError<ErrorKind>;
 
-/// Counts the reading of so many tokens or clauses.
+/// Counts the reading of `units` tokens or clauses.
 ///
 /// # Errors
 /// The work must end.

@@ -1,11 +1,11 @@
-//! # datalog: from rules as text to a program that is known to make sense
+//! # datalog: from rules as text to a validated program
 //!
 //! A program is facts, rules and at most one question. Relations are those of its rules, and those of the graph: labels
 //! (`Person(v)`), edge types (`KNOWS(a, b)`), properties (`Person.name(v, n)`, `KNOWS.since(a, b, s)`).
 //!
-//! Reading order: [`token`], [`parse`] (text to clauses), [`clause`] (what they say), [`check`] (clauses to a [`Program`]: every
-//! variable bound, every relation of one width), [`strata`] (which relations need which, and no negation in a circle), [`arguments`] (parameters as
-//! facts), [`magic`] (only what a question needs).
+//! Reading order: [`token`], [`parse`] (text to clauses), [`clause`] (their form), [`check`] (clauses to a [`Program`]: every variable bound, every
+//! relation of one width), [`strata`] (dependencies of relations, and no negation in a circle), [`arguments`] (parameters as facts), [`magic`]
+//! (reduction to a question).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

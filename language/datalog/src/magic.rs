@@ -1,8 +1,8 @@
-//! Only what a question needs: the magic-set rewrite (Bancilhon, Maier, Sagiv and Ullman 1986; Beeri and Ramakrishnan 1991).
+//! Reduction to a question: the magic-set rewrite (Bancilhon, Maier, Sagiv and Ullman 1986; Beeri and Ramakrishnan 1991).
 //!
-//! A relation asked with some columns bound becomes a copy of itself whose rules each begin with its *magic* relation: the bound values
-//! that somebody asks for. What a rule's body asks of other relations, once its literals before are known, is a rule for their magic
-//! relations. Negated and aggregated relations, and what those need, are computed whole, so that the strata stay what they were.
+//! A relation read with some columns bound becomes a copy of itself whose rules each begin with its *magic* relation: the bound values that are
+//! needed. The bindings that a rule's body passes to other relations, once its literals before are known, are a rule for their magic relations.
+//! Negated and aggregated relations, and their inputs, are computed whole, so that the strata stay the same.
 
 use crate::limits::{COPIES_MAX, FOCUS_ROUNDS_MAX, FOCUSED_RULES_MAX, FOCUSED_TERMS_MAX};
 use crate::program::{Atom, Component, Literal, Program, Question, Relation, RelationNo, Rule, Source, Term};
@@ -204,7 +204,7 @@ impl Rewrite {
         self.queue.push_back((relation, bound));
         Copy { own, magic }
     }
-    /// A rule of a copy, and the rules for what its body asks.
+    /// A rule of a copy, and the rules for the bindings that its body passes on.
     fn rule(&mut self, rule: &Rule, bound: Bound) {
         let copy = self.adorned(rule.head.relation, bound);
         let mut body = Vec::new();
@@ -229,7 +229,7 @@ impl Rewrite {
         let head = Atom { relation: copy.own, terms: rule.head.terms.clone() };
         self.push(Rule { head, body, slots: rule.slots });
     }
-    /// Which literal is next: one that only tests; then the atom with most columns bound, what is given before what is derived.
+    /// Chooses the next literal: a pure test first; then the atom with most columns bound, given relations before derived ones.
     fn next(&self, left: &[&Literal], known: &BTreeSet<usize>) -> usize {
         let tests = |literal: &&Literal| match literal {
             Literal::Holds(_) => false,
@@ -258,7 +258,7 @@ impl Rewrite {
         let best = holds.rev().max_by_key(|(_, literal)| rank(literal));
         best.map_or(0, |(at, _)| at)
     }
-    /// What to read of a relation with these columns bound: a copy, or the whole.
+    /// The relation to read with these columns bound: a copy, or the whole.
     fn relation(&mut self, relation: RelationNo, bound: Bound) -> RelationNo {
         let is_full = !self.adorned.contains_key(&(relation, bound))
             && self.copies.get(&relation).is_some_and(|copies| *copies >= COPIES_MAX);
@@ -267,7 +267,7 @@ impl Rewrite {
         }
         if self.whole.contains(&relation) { relation } else { self.adorned(relation, bound).own }
     }
-    /// The atom as it is asked here, with the rule that says so to its magic relation.
+    /// The atom as it is read here, with the rule that adds its bindings to its magic relation.
     fn ask(&mut self, atom: &Atom, known: &BTreeSet<usize>, before: &[Literal], rule: &Rule) -> Literal {
         let bound = bound_of(&atom.terms, known);
         let relation = self.relation(atom.relation, bound);
@@ -287,7 +287,7 @@ impl Rewrite {
     }
 }
 
-/// Adds the original rules of what is needed whole, and forgets facts and aggregates that nobody needs; all that is needed.
+/// Adds the original rules of relations needed whole, and drops unneeded facts and aggregates; returns all that is needed.
 fn add_whole(
     original: &Program,
     rules: &ByHead<'_>,

@@ -54,7 +54,7 @@ pub struct Relation {
     pub source: Source,
 }
 
-/// What stands in a column of an atom.
+/// A column of an atom.
 #[derive(Clone, Debug)]
 pub enum Term {
     /// Whatever is there.
@@ -150,9 +150,9 @@ pub enum Literal {
 /// A rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What follows: slots, constants and parameters only.
+    /// The conclusion: slots, constants and parameters only.
     pub head: Atom,
-    /// From what.
+    /// The premises.
     pub body: Vec<Literal>,
     /// Number of slots.
     pub slots: usize,
@@ -212,7 +212,7 @@ pub struct Question {
 /// A relation of the graph whose name is much like that of a relation of the program: a slip, unless the graph has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
-    /// What the text means as it stands.
+    /// The relation that the text names.
     pub relation: GraphRelation,
     /// The relation that it may mean.
     pub similar: String,
@@ -231,7 +231,7 @@ pub struct Program {
     pub aggregates: Vec<Aggregate>,
     /// Facts of the text.
     pub facts: Vec<(RelationNo, Vec<Term>)>,
-    /// What is asked, where it is.
+    /// The question, if there is one.
     pub question: Option<Question>,
     /// In an order in which each needs only those before it.
     pub components: Vec<Component>,

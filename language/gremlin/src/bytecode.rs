@@ -1,4 +1,4 @@
-//! What both codecs of bytecode make of its parts, once they are read: predicates by name, and traversals of instructions.
+//! Shared by both codecs of bytecode: predicates by name, and traversals of instructions.
 
 use crate::limits::PREDICATE_DEPTH_MAX;
 use crate::{Argument, Cardinality, Object, Predicate, Traversal};
@@ -11,7 +11,7 @@ pub type Written<'m> = (&'m str, Vec<Argument>);
 /// The predicate of a name: made from predicates (`and`, `or`, `not`), or from values.
 ///
 /// # Errors
-/// What is wrong, if there is none with such arguments.
+/// There is none with such arguments; the error describes the fault.
 pub fn predicate(name: &str, arguments: Vec<Argument>) -> Result<Predicate, String> {
     if !matches!(name, "and" | "or" | "not" | "negate") {
         let values = arguments.into_iter().map(|argument| match argument {
@@ -46,7 +46,7 @@ pub fn predicate(name: &str, arguments: Vec<Argument>) -> Result<Predicate, Stri
     }
 }
 
-/// A traversal of instructions, or what drivers write as one: a value with its cardinality.
+/// A traversal of instructions, or a value with its cardinality, which drivers write as one.
 pub fn traversal(sources: Vec<Written<'_>>, steps: Vec<Written<'_>>) -> Argument {
     if let [("CardinalityValueTraversal", arguments)] = &sources[..]
         && let [Argument::Value(Object::Token(token)), Argument::Value(value)] = &arguments[..]

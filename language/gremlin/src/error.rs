@@ -2,7 +2,7 @@
 
 use text::Coded;
 
-/// What sort of mistake.
+/// The kind of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The text is not gremlin-lang.

@@ -1,14 +1,14 @@
-//! Which properties of a graph a traversal may read, told from its form alone.
+//! The properties of a graph that a traversal may read, from its form alone.
 //!
-//! The algebra knows one plain value a key. A graph may hold more for Gremlin: several values of a key, values of types that the algebra
-//! lacks, ids that clients gave. Whoever plans asks here whether a traversal may come across them; then the machine runs it. The answer is
-//! generous: every text that may be a key counts as one, constants that things are looked up with do not.
+//! The algebra knows one plain value a key. A graph may hold more for Gremlin: several values of a key, values of types that the algebra lacks, ids
+//! that clients gave. The planner asks here whether a traversal may meet them; then the machine runs it. The answer is generous: every text that may
+//! be a key counts as one, constants of look-ups do not.
 
 use crate::object::Object;
 use crate::token::Token;
 use crate::traversal::{Argument, Instruction, Traversal};
 
-/// What may be read.
+/// The properties that may be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Footprint<'t> {
     /// Keys of properties, and perhaps other names.
@@ -19,7 +19,7 @@ pub struct Footprint<'t> {
     pub ids: bool,
 }
 
-/// What a traversal may read.
+/// The footprint of a traversal.
 pub fn footprint(traversal: &Traversal) -> Footprint<'_> {
     let mut found = Footprint::default();
     add(traversal, &mut found);

@@ -1,7 +1,7 @@
 //! GraphSON, read and written: JSON of versions 1 (plain), 2 and 3 (with `@type` and `@value`).
 //!
-//! [`argument`] and [`object`] read what clients send, [`JsonWriter`] writes what a traversal gives, [`file_vertex`] and [`file_edges`] read
-//! a line of TinkerPop's files. What stands around the values in a request or a response is the server's.
+//! [`argument`] and [`object`] read clients' values, [`JsonWriter`] writes objects, [`file_vertex`] and [`file_edges`] read a line of TinkerPop's
+//! files. The frame of a request or a response is the server's.
 
 mod base64;
 mod error;

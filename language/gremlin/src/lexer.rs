@@ -12,7 +12,7 @@ use text::Span;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Lexeme {
     Name(Arc<str>),
-    /// What it is worth, and what it is worth behind a minus; the first is absent for the least number of a width (`128b`).
+    /// Its value, and its value behind a minus; the first is absent for the least number of a width (`128b`).
     Number(Option<Object>, Object),
     Text(Arc<str>),
     Mark(char),

@@ -2,11 +2,12 @@
 //!
 //! A request is a [`Traversal`]: instructions with arguments, whichever way it came. [`parse`] reads gremlin-lang text; an interface that
 //! decodes bytecode builds the same form through [`Traversal::with_step`] and its kin. [`check`] then says, before anything runs,
-//! whether every step is known and has arguments it can take; what is not supported is refused by name.
+//! whether every step is known and has valid arguments; unsupported steps are refused by name.
 //!
-//! Reading order: [`object`] (what steps are given and yield), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one
-//! form), [`lower()`] (to the algebra, what it can say), [`shape`] (what of a traversal decides that), [`mod@footprint`] (what it may read), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] and [`strategies`] (which there
-//! are), [`graphson`] and [`bytecode`] (what drivers write, to values and to the form, and back), `shown` (elements as clients see them), [`error`].
+//! Reading order: [`object`] (inputs and outputs of steps), [`token`] (the words `T.id`, `Order.desc`, …), [`traversal`] (the one form), [`lower()`]
+//! (to the algebra, where it can express it), [`shape`] (the part of a traversal that decides that), [`mod@footprint`] (its possible reads),
+//! [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] and [`strategies`] (tables of
+//! these), [`graphson`] and [`bytecode`] (drivers' formats, to values and to the form, and back), `shown` (elements as clients see them), [`error`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

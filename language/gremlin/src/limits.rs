@@ -7,8 +7,8 @@ pub const TEXT_BYTES_MAX: usize = 4 << 20;
 /// test `deepest_nesting_fits_the_stack` shows that this height fits the 2 MiB of a thread in an unoptimised build.
 pub const NESTING_DEPTH_MAX: usize = 64;
 
-/// Predicates joined to one another by `and` and `or`, in a chain or within each other: whoever tests, prints or drops one goes down into
-/// them. Longer lists of values belong into `within`.
+/// Predicates joined to one another by `and` and `or`, in a chain or nested: testing, printing or dropping one recurses into them. Longer lists of
+/// values belong into `within`.
 pub const PREDICATE_DEPTH_MAX: usize = 128;
 
 /// Most instructions of one traversal, nested ones included: each becomes a few hundred bytes.

@@ -1,10 +1,10 @@
-//! What of Gremlin the algebra can say, said in it: such a traversal is planned, and runs, like a query of Cypher.
+//! Lowers traversals to the algebra, where it can express them: such a traversal is planned, and runs, like a query of Cypher.
 //!
-//! A row is a traverser; its columns are where it stands, what its labels stand for and what its side effects hold. Steps along edges and
-//! the filters behind them become patterns of one edge each (edges may repeat in Gremlin, so one pattern must not hold two), filters that
-//! walk become sub-queries, modulators become expressions, `repeat` becomes a walk, a loop or is written out. Constants become
-//! parameters (see [`crate::shape`]). Whatever has no exact equal is not lowered: [`lower`] gives none then, and the traverser machine
-//! runs the whole traversal. The machine is the slow, obvious twin: both give the same answers.
+//! A row is a traverser; its columns are its object, the objects of its labels and its side effects. Steps along edges and the filters behind them
+//! become patterns of one edge each (edges may repeat in Gremlin, so one pattern must not hold two), filters that walk become sub-queries, modulators
+//! become expressions, `repeat` becomes a walk, a loop or is written out. Constants become parameters (see [`crate::shape`]). A traversal without an
+//! exact equivalent is not lowered: [`lower`] gives none then, and the traverser machine runs it as a whole. The machine is the slow, obvious twin:
+//! both give the same answers.
 
 mod branch;
 mod condition;
@@ -206,7 +206,7 @@ struct Lowering<'t> {
     uniform: Vec<Expr>,
     /// Columns of values that are never absent.
     sure: Vec<Var>,
-    /// How every scope is asked to run.
+    /// The hint for every scope.
     hint: Option<ScopeHint>,
     /// Keys whose whole numbers have 64 bits.
     wide: Rc<[Name]>,
@@ -271,7 +271,7 @@ impl<'t> Lowering<'t> {
         self.extend(vec![(column, expr)]);
         column
     }
-    /// The way goes on here.
+    /// The path goes on here.
     fn meets(&mut self, at: &At) {
         if let Some(way) = &mut self.way {
             way.push(Met { labels: Vec::new(), what: What::One(at.clone()) });
@@ -292,7 +292,7 @@ impl<'t> Lowering<'t> {
         }
     }
 
-    /// All steps from here on: those that gather too.
+    /// All steps from here on, including those that gather.
     fn flow(&mut self, mut at: At, reader: &mut Reader<'t>) -> Option<At> {
         while let Some(step) = reader.next() {
             at = match &*step.name {
@@ -369,7 +369,7 @@ impl<'t> Lowering<'t> {
         })
     }
 
-    /// A plan of its own over a row of this one, with what it imports and what `run` gives.
+    /// A plan of its own over a row of this one, with its imports and the result of `run`.
     fn inner<R>(
         &mut self,
         at: &At,
@@ -429,7 +429,7 @@ fn mentions_way(steps: &[Instruction]) -> bool {
     })
 }
 
-/// Does it go unnoticed how often traversers arrive? Only hops, filters and labels may come before a `dedup`, whatever that looks at.
+/// Does the number of arriving traversers not matter? Only hops, filters and labels may come before a `dedup`, whatever its key.
 fn counts_once(steps: &[Instruction]) -> bool {
     const PASSING: [&str; 14] = [
         "out", "in", "both", "has", "hasLabel", "hasNot", "hasId", "where", "filter", "not", "repeat",

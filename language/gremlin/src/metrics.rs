@@ -1,4 +1,4 @@
-//! What `profile()` answers with: how long each part of a traversal took, and how many it gave, as drivers know it.
+//! The answer of `profile()`: time and counts of each part of a traversal, as drivers know it.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ pub struct TraversalMetrics {
 pub struct Metrics {
     /// Tells it from the others.
     pub id: Arc<str>,
-    /// What it is, with its arguments.
+    /// Its name, with its arguments.
     pub name: Arc<str>,
-    /// Time in it, without what stands around it.
+    /// Time in it, without the steps around it.
     pub duration_ns: u64,
     /// Objects it gave, each as often as it was there.
     pub elements: u64,

@@ -1,4 +1,4 @@
-//! What a traverser stands on, what a step is given and what it yields.
+//! Objects: inputs and outputs of steps.
 //!
 //! Gremlin tells apart what the property graph's own values do not: numbers by width, sets from lists, maps with any keys in the
 //! order of their making, properties as things of their own. All of it is an [`Object`]: 16 or 24 bytes, cheap to clone, its parts
@@ -49,7 +49,7 @@ pub enum Object {
     Duration(i64, u32),
     /// A list.
     List(Arc<Vec<Object>>),
-    /// A set, in the order of its making; whoever makes one sees to it that no element is there twice.
+    /// A set, in insertion order; its maker ensures that no element is there twice.
     Set(Arc<Vec<Object>>),
     /// A bag: elements with how often each is there.
     Bulk(Arc<Vec<(Object, u64)>>),
@@ -145,7 +145,7 @@ pub struct Graph {
     pub edges: Vec<Arc<EdgeRef>>,
 }
 
-/// What kind of element a client names.
+/// The kind of an element that a client names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReferenceKind {
     /// A vertex.
@@ -159,7 +159,7 @@ pub enum ReferenceKind {
 /// An element as a client names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What it is.
+    /// Its kind.
     pub kind: ReferenceKind,
     /// Its id.
     pub id: Object,

@@ -21,10 +21,10 @@ pub use crate::lexer::decimal;
 /// Values for the names in a text.
 pub type Bindings = HashMap<String, Argument>;
 
-/// What one statement of a text asks for.
+/// A statement of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// A traversal and what is wanted of its results.
+    /// A traversal with its terminal step.
     Traversal(Traversal, Terminal),
     /// `g.tx().commit()` and its kin: the word behind `tx()`.
     Transaction(Arc<str>),
@@ -32,8 +32,8 @@ pub enum Request {
     Value(Object),
 }
 
-/// Reads the statements of a text, divided by semicolons or line ends between complete statements; the name before the first dot is
-/// the traversal source, whatever it is called.
+/// Parses the statements of a text, divided by semicolons or line ends between complete statements; the name before the first dot is the traversal
+/// source, whatever it is called.
 pub fn parse(text: &str, bindings: &Bindings) -> Result<Vec<Request>, GremlinError> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the text has {} bytes; at most {TEXT_BYTES_MAX} are read", text.len());
@@ -194,7 +194,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What a name behind the last step says of the results; its parentheses are read too.
+    /// The terminal step of a name behind the last step; its parentheses are read too.
     fn terminal(&mut self, name: &str) -> Result<Option<Terminal>, GremlinError> {
         let terminal = match name {
             "toList" => Terminal::ToList,

@@ -1,4 +1,4 @@
-//! `P` and `TextP`: what is asked of an object.
+//! `P` and `TextP`: predicates on an object.
 
 use crate::object::Object;
 use crate::token::Token;
@@ -40,7 +40,7 @@ impl Compare {
     }
 }
 
-/// What is asked of text.
+/// Tests of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are those of TextP")]
 pub enum TextTest {
@@ -134,7 +134,7 @@ impl Predicate {
     pub fn and(self, other: Predicate) -> Predicate {
         Predicate::And(Box::new(self), Box::new(other))
     }
-    /// How deep predicates are joined in it. What is joined step by step and looked at each time is never deep.
+    /// Nesting of joined predicates. A predicate whose depth is checked at each joining step is never deep.
     pub fn depth(&self) -> usize {
         match self {
             Predicate::And(left, right) | Predicate::Or(left, right) => 1 + left.depth().max(right.depth()),
@@ -159,7 +159,7 @@ impl Predicate {
             other => Predicate::Not(Box::new(other)),
         }
     }
-    /// The values it asks about.
+    /// The values it compares with.
     pub fn values(&self) -> Vec<&Object> {
         match self {
             Predicate::Compare(_, value) | Predicate::Text(_, value, _) | Predicate::TypeOf(value) => {
@@ -175,7 +175,7 @@ impl Predicate {
             Predicate::Not(inner) => inner.values(),
         }
     }
-    /// The type a `typeOf` asks for, if it is a token.
+    /// The type of a `typeOf`, if it is a token.
     pub fn type_token(&self) -> Option<Token> {
         match self {
             Predicate::TypeOf(Object::Token(token)) => Some(*token),

@@ -104,7 +104,7 @@ impl Display for Object {
     }
 }
 
-/// What no text can name, as it is shown.
+/// An object that no text can name, as it is shown.
 struct Shown<'a>(&'a Object);
 
 impl Display for Shown<'_> {

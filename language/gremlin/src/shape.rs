@@ -1,4 +1,4 @@
-//! The shape of a traversal: what is left of it without the constants it looks things up with.
+//! The shape of a traversal: the rest of it without the constants of its look-ups.
 //!
 //! Idea: traversals that differ only in such constants (`has('id', 7)` and `has('id', 8)`) share one plan, in which each constant is a
 //! parameter. Which places of a traversal may hold one is said here, once, by [`constants`]; [`hash`] and [`is_same`] look at all the
@@ -10,7 +10,7 @@ use crate::traversal::{Argument, Instruction, Traversal};
 use model::Value;
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// What a traversal looks something up with.
+/// A constant of a look-up in a traversal.
 #[derive(Clone, Copy, Debug)]
 pub enum Constant<'t> {
     /// A value.
@@ -138,7 +138,7 @@ fn same_predicate(a: &Predicate, b: &Predicate) -> bool {
     }
 }
 
-/// What a traversal is made of.
+/// A part of a traversal.
 enum Part<'t> {
     Constant(Constant<'t>),
     Name(&'t str),

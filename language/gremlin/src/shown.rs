@@ -39,7 +39,7 @@ pub struct BagTooLarge {
 }
 
 impl BagTooLarge {
-    /// What may help.
+    /// The advice.
     pub const HINT: &str = "ask in GraphSON 3 or GraphBinary, which write how often each element is there";
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for BagTooLarge {
 
 impl std::error::Error for BagTooLarge {}
 
-/// Tells what stands behind the numbers of vertices and edges, for whoever writes them out.
+/// Resolves the numbers of vertices and edges, for writers.
 pub trait Elements {
     /// Why it cannot be read, or not be written.
     type Error: From<BagTooLarge>;

@@ -1,23 +1,23 @@
-//! Strategies: which of TinkerPop's there are, and what becomes of each.
+//! TinkerPop's strategies, and how each is treated.
 //!
-//! A strategy is *honoured* by whoever runs the traversal, *checked* here before anything runs, *neutral* because it says how an answer
-//! is found and not which, or *refused* by name. `withoutStrategies` takes back what `withStrategies` gave before it; of what TinkerPop
-//! does by default only `ConnectiveStrategy` changes answers when it is taken away.
+//! A strategy is *honoured* by the machine, *checked* here before anything runs, *neutral* because it affects how an answer is found and not which,
+//! or *refused* by name. `withoutStrategies` takes back earlier `withStrategies`; of TinkerPop's defaults only `ConnectiveStrategy` changes answers
+//! when it is removed.
 
 use crate::error::{ErrorKind, GremlinError};
 use crate::object::Object;
 use crate::traversal::{Argument, Instruction, Strategy, Traversal};
 
-/// What becomes of a strategy.
+/// The treatment of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It changes what a traversal answers: the traverser machine does as it says.
+    /// It changes the answer of a traversal: the traverser machine follows it.
     Honoured,
     /// It forbids traversals: see [`check`].
     Checked,
     /// It changes no answer.
     Neutral,
-    /// It asks for what there is not.
+    /// It needs a feature that does not exist.
     Refused(&'static str),
 }
 
@@ -27,7 +27,7 @@ const COMPUTER: &str = "there is no graph computer";
 const ENGINE: &str = "both engines order their work themselves";
 const CLIENT: &str = "it holds code of the client";
 
-/// Each strategy with what becomes of it and why.
+/// Each strategy with its treatment and the reason.
 pub const STRATEGIES: &[(&str, Effect, &str)] = &[
     ("AdjacentToIncidentStrategy", Neutral, ENGINE),
     ("ByModulatorOptimizationStrategy", Neutral, ENGINE),
@@ -90,7 +90,7 @@ const WRITING: [&str; 6] = ["addV", "addE", "property", "drop", "mergeV", "merge
 /// Steps along edges.
 const WALKING: [&str; 6] = ["out", "in", "both", "outE", "inE", "bothE"];
 
-/// What becomes of a strategy of this name, if there is one.
+/// The treatment of a strategy of this name, if there is one.
 pub fn effect(name: &str) -> Option<Effect> {
     STRATEGIES.iter().find(|(known, ..)| *known == name).map(|(_, effect, _)| *effect)
 }
@@ -133,10 +133,10 @@ fn name(argument: &Argument) -> Option<&str> {
     name.rsplit(['.', '$']).next()
 }
 
-/// Says whether each strategy is known, and whether the traversal does what a given one forbids.
+/// Checks whether each strategy is known, and whether the traversal does anything that a given one forbids.
 ///
 /// # Errors
-/// A strategy is not known or refused, or forbids what the traversal does.
+/// A strategy is unknown or refused, or forbids a step of the traversal.
 pub fn check(traversal: &Traversal) -> Result<(), GremlinError> {
     for instruction in &traversal.source {
         if !matches!(&*instruction.name, "withStrategies" | "withoutStrategies") {

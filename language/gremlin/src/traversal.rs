@@ -19,13 +19,13 @@ pub struct Traversal {
 pub struct Instruction {
     /// Its name: `out`, `withSack`. `from`, `in`, `is`, … as Gremlin writes them, without the underscores of some drivers.
     pub name: Arc<str>,
-    /// What stands in its parentheses.
+    /// The arguments in its parentheses.
     pub arguments: Vec<Argument>,
     /// Where the text has it.
     pub span: Span,
 }
 
-/// What stands in an instruction's parentheses.
+/// An argument in an instruction's parentheses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     /// A value or token.
@@ -47,16 +47,16 @@ pub struct Strategy {
     pub options: Vec<(Arc<str>, Argument)>,
 }
 
-/// What is asked of a traversal's results, in text: `.toList()`, `.next()`, …
+/// A terminal step, in text: `.toList()`, `.next()`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Terminal {
-    /// All results; what is meant where none is written.
+    /// All results; the default.
     ToList,
     /// All results, each once.
     ToSet,
     /// All results, as a bag.
     ToBulkSet,
-    /// The first so many results; one, if no number is written.
+    /// The first results; one, if no number is written.
     Next(u64),
     /// The first result, if there is any.
     TryNext,
@@ -81,7 +81,7 @@ impl Traversal {
         self.steps.push(Instruction { name: name.into(), arguments, span: Span::default() });
         self
     }
-    /// What `with(key, value)` says of a key, in the source; drivers say it by a strategy.
+    /// The value of a key in `with(key, value)`, in the source; drivers send it by a strategy.
     pub fn option(&self, key: &str) -> Option<&Object> {
         self.source.iter().rev().find_map(|instruction| match instruction.arguments.as_slice() {
             [Argument::Value(Object::String(known)), Argument::Value(value)]

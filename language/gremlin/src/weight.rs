@@ -1,4 +1,4 @@
-//! How many bytes a traversal or a part of it holds, roughly: for whoever keeps one longer than its request lasts.
+//! Estimated bytes of a traversal or a part of it: for caches that keep one longer than its request lasts.
 
 use crate::object::Object;
 use crate::traversal::{Argument, Instruction, Traversal};

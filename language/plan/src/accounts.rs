@@ -1,7 +1,7 @@
-//! Commands about tenants and their users: who may take how much of the machine.
+//! Commands about tenants and their users, and their limits.
 //!
-//! A command prints as the text it is written as ([`std::fmt::Display`]), and that text is what is kept on disk: the file of tenants is a
-//! list of `CREATE TENANT` and `ALTER TENANT … ADD USER` statements.
+//! A command prints as the text it is written as ([`std::fmt::Display`]), and that text is stored: the file of tenants is a list of `CREATE TENANT`
+//! and `ALTER TENANT … ADD USER` statements.
 
 use crate::expr::Name;
 use crate::quoted::Quoted;
@@ -19,7 +19,7 @@ pub enum AccountCommand {
         name: Name,
         /// IF NOT EXISTS.
         if_not_exists: bool,
-        /// What it may take.
+        /// Its limits.
         settings: Vec<Setting>,
     },
     /// ALTER TENANT … SET.
@@ -28,16 +28,16 @@ pub enum AccountCommand {
         name: Name,
         /// IF EXISTS.
         if_exists: bool,
-        /// What changes.
+        /// The changed settings.
         settings: Vec<Setting>,
     },
-    /// ALTER TENANT … ADD USER: the user belongs to this tenant from now on, whatever it belonged to before.
+    /// ALTER TENANT … ADD USER: the user belongs to this tenant from now on, and to no other.
     AddUser {
         /// The tenant.
         tenant: Name,
         /// The user.
         user: Name,
-        /// What changes for the user within the tenant.
+        /// The user's changed settings within the tenant.
         settings: Vec<Setting>,
     },
     /// ALTER TENANT … REMOVE USER.
@@ -59,9 +59,9 @@ pub enum AccountCommand {
 /// One thing that is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// SHARE n: part of the machine, relative to others that have work; 100 is what everyone has.
+    /// SHARE n: share of the machine, relative to others that have work; the default is 100.
     Share(u32),
-    /// MEMORY '1GB': bytes that all queries together hold; none for no limit.
+    /// MEMORY '1GB': bytes that all its queries together may hold; none for no limit.
     Memory(Option<u64>),
     /// SPILL '10GB': bytes that all queries together put aside on disk; none for no limit.
     Spill(Option<u64>),
@@ -78,15 +78,15 @@ pub enum Setting {
 /// A rule for queries that run away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunawayRule {
-    /// What is measured.
+    /// The measure.
     pub measure: Measure,
     /// More than this: milliseconds, rows, or bytes.
     pub beyond: u64,
-    /// What then happens.
+    /// The action.
     pub then: Remedy,
 }
 
-/// What a rule measures of a query.
+/// The measure of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Time since it began.
@@ -99,7 +99,7 @@ pub enum Measure {
     Memory,
 }
 
-/// What happens to a query that a rule applies to.
+/// The action on a query that a rule applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// It ends with an error.

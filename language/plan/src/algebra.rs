@@ -1,4 +1,4 @@
-//! The operators. One struct a node; the enum [`Plan`] names them all, and one match in `execute` leads from each to its operator.
+//! The operators. One struct a node; the enum [`Plan`] names them all, and one match in `execute` maps each to its operator.
 //!
 //! A plan is a tree; rows flow from the leaves up. Every node keeps the columns of its input and adds its own, except where it
 //! says otherwise ([`Project`], [`Aggregate`], [`Union`]). `Match` is the unordered form that languages produce; the rewrite
@@ -57,11 +57,11 @@ pub enum Plan {
 pub struct Match {
     /// Rows to extend.
     pub input: Plan,
-    /// What to find.
+    /// The pattern.
     pub pattern: Pattern,
     /// OPTIONAL MATCH.
     pub optional: bool,
-    /// How it is to be found, where the text says so: followed wherever it can be.
+    /// Hints of the text on the order: followed wherever possible.
     pub hints: Vec<OrderHint>,
 }
 
@@ -87,7 +87,7 @@ pub struct SeekVertices {
     pub label: Name,
     /// Keys of the index.
     pub keys: Vec<Name>,
-    /// What is looked up.
+    /// The look-up.
     pub seek: Seek,
 }
 
@@ -109,11 +109,11 @@ pub struct SeekEdges {
     pub direction: Direction,
     /// Keys of the index.
     pub keys: Vec<Name>,
-    /// What is looked up. Every condition is tested again above.
+    /// The look-up. Every condition is tested again above.
     pub seek: Seek,
 }
 
-/// What is looked up in an index.
+/// A look-up in an index.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seek {
     /// Each key equals its expression, as `=` compares: null finds nothing.
@@ -127,8 +127,7 @@ pub enum Seek {
     Prefix(Expr),
 }
 
-/// For each input row, the vertices with these ids: an integer, or a list whose elements count once each; what is no integer
-/// finds nothing.
+/// For each input row, the vertices with these ids: an integer, or a list whose elements count once each; a value that is no integer finds nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeekIds {
     /// Rows to extend; `Unit` at a leaf.
@@ -146,7 +145,7 @@ pub struct Expand {
     pub input: Plan,
     /// Bound vertex to start from.
     pub from: Var,
-    /// New column for the edge, where anyone reads it.
+    /// New column for the edge, where it is read.
     pub edge: Option<Var>,
     /// Column of the far end: new, or bound with `into`.
     pub to: Var,
@@ -171,7 +170,7 @@ pub struct ExpandPath {
     pub input: Plan,
     /// Bound vertex to start from.
     pub from: Var,
-    /// New column: the edges of the run from `from`, where anyone reads it.
+    /// New column: the edges of the run from `from`, where it is read.
     pub edges: Option<Var>,
     /// The list in `edges` is written from `to` to `from` (the pattern was walked from its right end).
     pub edges_reversed: bool,
@@ -191,12 +190,12 @@ pub struct ExpandPath {
     pub min: u32,
     /// Most edges.
     pub max: Option<u32>,
-    /// What may repeat.
+    /// What may repeat on the run.
     pub mode: PathMode,
     /// Which runs count.
     pub selector: Selector,
-    /// Each far end once, however many runs lead there: set by a rewrite where nothing above can tell the difference, and where the
-    /// ends are those of a breadth-first search over at least `min` (0 or 1) and at most `max` levels.
+    /// Each far end once, however many runs lead there: set by a rewrite where no operator above can tell the difference, and where the ends are
+    /// those of a breadth-first search over at least `min` (0 or 1) and at most `max` levels.
     pub distinct_ends: bool,
     /// A condition on every edge, spoken over this variable (it may also read the input row).
     pub edge_predicate: Option<(Var, Expr)>,
@@ -225,7 +224,7 @@ pub struct ExpandPattern {
     pub rounds: Var,
     /// `edges` and `rounds` are written from `to` to `from` (the pattern is walked from its right end).
     pub reversed: bool,
-    /// A condition on the whole path, over `from`, `to`, `edges`, `rounds` and the row: what fails it is not among those chosen.
+    /// A condition on the whole path, over `from`, `to`, `edges`, `rounds` and the row: only paths that satisfy it are chosen from.
     pub predicate: Option<Expr>,
 }
 
@@ -236,13 +235,13 @@ pub struct CountMatches {
     pub input: Plan,
     /// Bound vertex from which the pattern goes on.
     pub start: Var,
-    /// What hangs on it.
+    /// The trees that hang on it.
     pub trees: Vec<CountTree>,
     /// The other vertices of the core, each bound after those it refers to.
     pub steps: Vec<CountStep>,
     /// New column: how many ways.
     pub count: Var,
-    /// The number is written so many times itself: less than zero where it is subtracted from others.
+    /// Factor of the count: negative where it is subtracted from others.
     pub times: i64,
 }
 
@@ -251,7 +250,7 @@ pub struct CountMatches {
 pub struct CountStored {
     /// Rows to extend.
     pub input: Plan,
-    /// What is counted.
+    /// The kind of entities counted.
     pub counted: Counted,
     /// New column: how many.
     pub count: Var,
@@ -275,7 +274,7 @@ pub struct Intersect {
 pub struct Filter {
     /// Rows to test.
     pub input: Plan,
-    /// What must hold.
+    /// The predicate.
     pub predicate: Expr,
 }
 
@@ -313,7 +312,7 @@ pub struct Aggregate {
 pub struct AggregateCall {
     /// Which.
     pub function: AggregateFunction,
-    /// Of what; none for `count(*)`, two for percentiles.
+    /// The arguments; none for `count(*)`, two for percentiles.
     pub arguments: Vec<Expr>,
     /// Equal arguments count once.
     pub distinct: bool,
@@ -324,13 +323,13 @@ pub struct AggregateCall {
 pub struct Distinct {
     /// Rows to thin out.
     pub input: Plan,
-    /// Columns kept and compared.
+    /// Columns that are kept and compared.
     pub columns: Vec<Var>,
-    /// Columns kept of the first row of each combination, and not compared. Which row is the first is anyone's guess but above a sort.
+    /// Columns that are kept of the first row of each combination, and not compared. Which row is the first is unspecified, except above a sort.
     pub carried: Vec<Var>,
 }
 
-/// Orders rows; with `limit`, only the first so many are kept (top-k).
+/// Orders rows; with `limit`, only the first rows are kept (top-k).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sort {
     /// Rows to order.
@@ -344,21 +343,21 @@ pub struct Sort {
 /// A sort key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortKey {
-    /// What is compared.
+    /// The sort key.
     pub expr: Expr,
     /// Largest first.
     pub descending: bool,
-    /// Whose order it is.
+    /// The language whose order it is.
     pub order: KeyOrder,
 }
 
-/// How values of a sort key are compared, and what becomes of a row without one.
+/// How values of a sort key are compared, and whether a row with a null key is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyOrder {
     /// The total order of Cypher, with null as the greatest.
     #[default]
     Total,
-    /// Gremlin's: numbers and truths come before all else and text comes last; a row whose key is null is left out.
+    /// Gremlin's: numbers and truth values come first and text comes last; a row whose key is null is left out.
     Typed,
 }
 
@@ -412,7 +411,7 @@ pub struct Join {
 pub struct Apply {
     /// Rows to extend.
     pub input: Plan,
-    /// What is run for each.
+    /// The plan that is run for each.
     pub inner: Plan,
     /// Columns that `inner` reads of the row.
     pub imports: Vec<Var>,
@@ -446,9 +445,9 @@ pub enum ApplyKind {
         /// Inner column that is listed.
         column: Var,
     },
-    /// The row unchanged; the inner plan is run for what it writes (CALL { … } without RETURN).
+    /// The row unchanged; the inner plan is run for its writes (CALL { … } without RETURN).
     Unit,
-    /// The inner plan is run again from what it found: one output row for each way there in so many rounds.
+    /// The inner plan is run again on its own results: one output row for each way to an end within the rounds.
     Repeat(Repeat),
 }
 
@@ -465,7 +464,7 @@ pub struct Repeat {
     pub min: u32,
     /// Most rounds.
     pub max: u32,
-    /// Each end once for each number of rounds, however many ways lead there: set by a rewrite where nothing above can tell.
+    /// Each end once for each number of rounds, however many ways lead there: set by a rewrite where no operator above can tell.
     pub distinct: bool,
 }
 
@@ -493,12 +492,12 @@ pub struct CallProcedure {
     pub arguments: Vec<Expr>,
     /// Yielded field, new column.
     pub yields: Vec<(Name, Var)>,
-    /// Of a node program: its result may come from the cache, and is kept there.
+    /// For a node program: its result may come from the cache, and is stored there.
     pub is_cached: bool,
 }
 
-/// Creates vertices and edges for each row; edges may join vertices created here. A write sees all its input before it begins,
-/// and what it wrote is seen by every operator above it.
+/// Creates vertices and edges for each row; edges may join vertices created here. A write sees all its input before it begins, and every operator
+/// above it sees its writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Create {
     /// Rows to extend.
@@ -537,7 +536,7 @@ pub struct CreateEdge {
     pub properties: Option<Expr>,
 }
 
-/// For each row in turn: the embeddings of the pattern, or, where there is none, creates one. A row sees what earlier rows made.
+/// For each row in turn: the embeddings of the pattern, or, where there is none, creates one. A row sees the entities that earlier rows created.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merge {
     /// Rows to extend.
@@ -546,7 +545,7 @@ pub struct Merge {
     pub inner: Plan,
     /// Columns that `inner` reads.
     pub imports: Vec<Var>,
-    /// What to create where there is none.
+    /// The entities to create where there is none.
     pub vertices: Vec<CreateVertex>,
     /// Likewise.
     pub edges: Vec<CreateEdge>,
@@ -580,7 +579,7 @@ pub enum SetItem {
         variable: Var,
         /// A map, vertex or edge.
         value: Expr,
-        /// Keep what the map does not name.
+        /// Keep properties that the map does not name.
         merge: bool,
     },
     /// `variable:A:B`
@@ -603,7 +602,7 @@ pub enum SetItem {
 pub struct Delete {
     /// Rows to work through.
     pub input: Plan,
-    /// What to delete.
+    /// The entities to delete.
     pub targets: Vec<Expr>,
     /// DETACH DELETE.
     pub detach: bool,

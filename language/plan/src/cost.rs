@@ -1,4 +1,4 @@
-//! What things cost and how much they keep: the figures behind `order_match` and `estimate`.
+//! Costs and selectivities: the figures behind `order_match` and `estimate`.
 //!
 //! Units: 1 is the work of handing one row to the next operator. The constants are ratios, not times; the order of plans depends
 //! on row counts far more than on them. Independence is assumed throughout (a predicate's share times another's), which is
@@ -36,7 +36,7 @@ pub(crate) const EQUAL_SHARE: f64 = 0.1;
 pub(crate) const RANGE_SHARE: f64 = 0.3;
 /// Share of rows a text prefix keeps.
 pub(crate) const PREFIX_SHARE: f64 = 0.1;
-/// Share of edges that lead to a label from which on they are taken to lead nowhere else.
+/// Share of edges that lead to a label from which on all are assumed to lead there.
 pub(crate) const ALWAYS_SHARE: f64 = 0.99;
 /// Elements of a list whose length is unknown.
 pub(crate) const LIST_LENGTH: f64 = 10.0;
@@ -86,7 +86,7 @@ pub(crate) fn share(planning: &dyn Planning, labels: &LabelExpr) -> f64 {
     }
 }
 
-/// Of an AND: the share of its rarest demand, and of what it excludes together.
+/// For an AND: the share of its rarest condition, and of those it excludes together.
 fn conjuncts(planning: &dyn Planning, labels: &LabelExpr) -> (f64, f64) {
     match labels {
         LabelExpr::And(a, b) => {
@@ -237,7 +237,7 @@ pub(crate) fn seek_rows(planning: &dyn Planning, label: &str, keys: &[Name], see
     }
 }
 
-/// Share of rows for which a predicate is true; `label_of` says what is known of a vertex.
+/// Share of rows for which a predicate is true; `label_of` gives the known label of a vertex.
 pub(crate) fn selectivity(
     planning: &dyn Planning,
     predicate: &Expr,
@@ -271,7 +271,7 @@ pub(crate) fn selectivity(
     }
 }
 
-/// Share of rows for which this side of an equality has one given value.
+/// Share of rows for which this side of an equality has a given value.
 fn equal_share(planning: &dyn Planning, side: &Expr, label_of: &dyn Fn(Var) -> Option<Name>) -> f64 {
     match side {
         Expr::Property(subject, key) => {

@@ -1,15 +1,15 @@
-//! Counting without enumerating: what [`crate::algebra::CountMatches`] is made of.
+//! Counting without enumerating: the parts of [`crate::algebra::CountMatches`].
 //!
 //! A pattern that is only counted falls into a core and trees. The core's vertices are bound one after another, each out of the
 //! intersection of the neighbour lists of those before it (a worst-case optimal join, one vertex at a time: Ngo, Porat, Ré, Rudra 2012);
-//! what hangs on a core vertex by one edge is never bound but multiplied in, as the sum over its ends of the product of their own
-//! trees (a factorised count, Olteanu and Schleich 2016).
+//! a tree that hangs on a core vertex by one edge is never bound but multiplied in, as the sum over its ends of the product of their own trees (a
+//! factorised count, Olteanu and Schleich 2016).
 
 use crate::label_expr::{LabelExpr, Name};
 use crate::vars::Var;
 use model::Direction;
 
-/// What the store keeps count of.
+/// Entities that the store counts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Counted {
     /// Vertices with these labels.
@@ -38,7 +38,7 @@ pub struct CountStep {
     pub absent: Vec<CountArm>,
     /// Vertices bound before that it must not be.
     pub differs: Vec<Var>,
-    /// What hangs on it.
+    /// The trees that hang on it.
     pub trees: Vec<CountTree>,
 }
 
@@ -55,7 +55,7 @@ pub struct CountArm {
     pub unlike: Vec<(Var, Var)>,
 }
 
-/// What hangs on a vertex by one edge.
+/// A tree that hangs on a vertex by one edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountTree {
     /// Admitted types; empty admits all.
@@ -68,6 +68,6 @@ pub struct CountTree {
     pub optional: bool,
     /// The edge leads back to the vertex it hangs on, and nothing hangs on it.
     pub is_loop: bool,
-    /// What hangs on the far end.
+    /// The trees that hang on the far end.
     pub trees: Vec<CountTree>,
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a request that only the planner notices, and the limits that keep planning within stack and time.
+//! Errors that only the planner detects, and the limits that keep planning within stack and time.
 //!
 //! Rewrites recurse along plans and expressions; both are measured first, without recursion, so that no text can overflow a
 //! stack. Invariant: after `check`, every recursion in this crate is at most [`PLAN_DEPTH_MAX`] + [`EXPR_DEPTH_MAX`] deep.
@@ -25,7 +25,7 @@ pub struct PlanError {
     pub code: &'static str,
     /// For people.
     pub message: String,
-    /// What to do about it; may be empty.
+    /// Advice for the user; may be empty.
     pub hint: String,
 }
 
@@ -103,8 +103,8 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// What a node counts towards the depth: a pattern's vertices are found, its edges walked, and both tested; operators with two
-/// plans below are walked by recursion, which takes about three times the stack of a line.
+/// A node's weight in the depth: a pattern's vertices are found, its edges walked, and both tested; operators with two plans below are walked by
+/// recursion, which takes about three times the stack of a single input.
 fn operators(plan: &Plan) -> usize {
     const BRANCH: usize = 3;
     match plan {

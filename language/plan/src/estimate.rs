@@ -1,4 +1,4 @@
-//! How many rows will each operator yield? Read by `order_match` (of what lies below a pattern) and shown by EXPLAIN.
+//! Estimates the rows of each operator. Used by `order_match` (for the plan below a pattern) and shown by EXPLAIN.
 //!
 //! One walk from the leaves up carries the row count and, for each vertex variable, the rarest label known of it. Inside an
 //! `Apply` counts are totals over all rows of its input, as a profile's are. Cost: linear in the plan.
@@ -11,7 +11,7 @@ use crate::labels::{Named, label_at};
 use crate::statistics::Planning;
 use model::Direction;
 
-/// What is known of a plan's rows.
+/// Properties of a plan's rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// Expected rows.
@@ -20,7 +20,7 @@ pub(crate) struct Known {
     pub labels: Vec<(Var, Name)>,
     /// Columns that hold vertices.
     pub vertices: Vec<Var>,
-    /// Vertices found at the end of an edge: by which types, and in which direction it is seen from there.
+    /// Vertices found at the end of an edge: the edge types, and the direction as seen from there.
     pub met: Vec<(Var, Vec<Name>, Direction)>,
     /// Likewise, those at the end of a run of edges too.
     pub ends: Vec<(Var, Vec<Name>, Direction)>,
@@ -35,9 +35,9 @@ impl Known {
     pub fn label(&self, var: Var) -> Option<Name> {
         self.labels.iter().rev().find(|(known, _)| *known == var).map(|(_, label)| label.clone())
     }
-    /// A label of a bound vertex at which such edges are met. Of a vertex without a label that was met at the end of an edge, the one
-    /// that most vertices at the end of such edges carry. Of a column that no scan or walk has filled (an element of a list, a
-    /// property of a map) nothing is known but that its vertices are likely such as have these edges.
+    /// A label of a bound vertex that has such edges. For a vertex without a known label that was met at the end of an edge, the one that most
+    /// vertices at the end of such edges carry. For a column that no scan or walk has filled (an element of a list, a property of a map) only that
+    /// its vertices likely have such edges.
     pub fn label_at(
         &self,
         planning: &dyn Planning,
@@ -88,7 +88,7 @@ pub(crate) fn work(plan: &Plan, planning: &dyn Planning, outer: &Known) -> f64 {
     rows.iter().sum()
 }
 
-/// What is known of a plan's rows, run inside an `Apply` over rows of which `outer` is known.
+/// The properties of a plan's rows, run inside an `Apply` over rows with the properties `outer`.
 pub(crate) fn known(plan: &Plan, planning: &dyn Planning, outer: &Known) -> Known {
     Estimator { planning, rows: None }.measure(plan, outer)
 }
@@ -99,7 +99,7 @@ struct Estimator<'a> {
 }
 
 impl Estimator<'_> {
-    /// Follows a line of operators down without recursion, then up again with the rows.
+    /// Follows a chain of operators down without recursion, then up again with the rows.
     fn measure(&mut self, plan: &Plan, outer: &Known) -> Known {
         let (mut line, mut at) = (Vec::new(), plan);
         let (mut known, number) = loop {
@@ -344,7 +344,7 @@ impl Estimator<'_> {
         }
     }
 
-    /// Share of rows that a filter keeps; what a seek just below has answered already keeps all.
+    /// Share of rows that a filter keeps; a condition that a seek just below has answered keeps all.
     fn filter_share(&self, node: &Filter, input: &Known) -> f64 {
         let conjuncts = node.predicate.clone().conjuncts().into_iter();
         let open = conjuncts.filter(|conjunct| !is_answered(&node.input, conjunct));
@@ -375,7 +375,7 @@ impl Estimator<'_> {
     }
 }
 
-/// Does the conjunct only repeat what this seek looked up?
+/// Does the conjunct only repeat the condition of this seek?
 fn is_answered(plan: &Plan, conjunct: &Expr) -> bool {
     let Expr::Binary(_, left, right) = conjunct else { return false };
     [left, right].into_iter().any(|side| match (plan, &**side) {
@@ -391,7 +391,7 @@ fn is_answered(plan: &Plan, conjunct: &Expr) -> bool {
     })
 }
 
-/// What is known of variables is known of their new names.
+/// Renamed variables keep their properties.
 fn rename(input: &mut Known, items: &[(Var, Expr)]) {
     let old = input.clone();
     input.labels.clear();

@@ -1,7 +1,7 @@
 //! The operator for path patterns of several parts, conditions on rounds and on the whole path, and the shortest few of them.
 //!
-//! [`crate::algebra::ExpandPath`] does the plain runs, which the planner knows how to order and to turn; this one is written by the
-//! languages where they know where to begin, and is run as it stands.
+//! [`crate::algebra::ExpandPath`] does the plain runs, which the planner can order and reverse; this one is written by the languages with a fixed
+//! start, and is run as it stands.
 
 use crate::algebra::ExpandPattern;
 use crate::expr::Var;

@@ -122,13 +122,13 @@ pub struct Subquery {
     pub imports: Vec<Var>,
     /// Its rows.
     pub plan: Plan,
-    /// How the text asks for it to run.
+    /// The hint on how it runs.
     pub hint: Option<ScopeHint>,
     /// Which instance runs first, over the columns of the outer row, where the hint says `BY`.
     pub rank: Option<Expr>,
 }
 
-/// What a sub-query in an expression yields.
+/// The result of a sub-query in an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubqueryKind {
     /// Is there a row?

@@ -35,7 +35,7 @@ pub const PROPERTY_OF_ANY: (&str, &str, &str) = (
     "A property of a node, a relationship or a map by its name",
 );
 
-/// What is written like a function but binds a variable or stands for another form, so that it is no entry of the tables: name, signature, help.
+/// Forms that look like functions but bind a variable or stand for another form, so that they are no entries of the tables: name, signature, help.
 pub const BINDING_FORMS: [(&str, &str, &str); 6] = [
     (
         "all",

@@ -1,7 +1,7 @@
-//! Property keys that a language keeps for itself beside those of its users. They are stored like any other key, and no interface shows them.
+//! Property keys that a language stores for itself beside those of its users. They are stored like any other key, and no interface shows them.
 //!
-//! Gremlin keeps the ids that clients give as a property, and knows of keys by names in the catalogue that no element has. They begin with a
-//! blank, and so hardly meet names of users.
+//! Gremlin stores the ids that clients give as a property, and records facts about keys as names in the catalogue that no element has. They begin
+//! with a blank, and so hardly collide with users' names.
 
 /// The key that holds the id a client of Gremlin gave to a vertex or an edge.
 pub const OWN_ID: &str = " id";

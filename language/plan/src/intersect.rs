@@ -1,9 +1,8 @@
-//! The operator for a vertex that several bound ones have as a neighbour: a cycle of a pattern closed without walking it round.
+//! The operator for a vertex that is a neighbour of several bound ones: closes a cycle of a pattern without walking it round.
 //!
-//! Where a pattern comes back to a vertex it has, walking an edge and then looking whether the far end has an edge to the other vertex
-//! costs the longer of both ways for each row. An intersection of the neighbour lists costs the shortest, however the pattern was
-//! ordered (a worst-case optimal join, one vertex at a time: Ngo, Porat, Ré, Rudra 2012), and where a vertex comes in many rows its list is
-//! looked through once for all of them.
+//! Where a pattern comes back to a bound vertex, walking an edge and then testing whether the far end has an edge to the other vertex costs the
+//! longer of both lists for each row. An intersection of the neighbour lists costs the shortest, however the pattern was ordered (a worst-case
+//! optimal join, one vertex at a time: Ngo, Porat, Ré, Rudra 2012), and where a vertex comes in many rows its list is read once for all of them.
 
 use crate::label_expr::Name;
 use crate::vars::Var;

@@ -1,9 +1,9 @@
-//! Which label does a vertex carry of which a plan says none?
+//! Guesses the label of a vertex for which a plan names none.
 //!
-//! Idea: edges of one type mostly leave vertices of one label. A bound vertex that is walked from (an element of a list, an end of
-//! a path) is likely one that has such edges, so its degree is theirs: the mean over all vertices of the graph would be wrong by as
-//! much as the others are more. Labels to consider are those that the planner is told of and those that the statement itself
-//! names. Only figures depend on the answer, never what a plan yields. Cost: a look-up for each label and edge of a pattern.
+//! Idea: edges of one type mostly leave vertices of one label. A bound vertex that is walked from (an element of a list, an end of a path) likely has
+//! such edges, so its degree is taken from vertices with that label: the mean over all vertices of the graph would be far too low. Candidates are the
+//! labels of the statistics and those that the statement itself names. Only estimates depend on the guess, never results. Cost: a look-up for each
+//! label and edge of a pattern.
 
 use crate::algebra::Plan;
 use crate::expr::{LabelExpr, Name};
@@ -13,12 +13,12 @@ use std::ops::Bound;
 
 /// Share of a type's edges that must leave vertices with a label for it to stand for them all.
 const MOSTLY_SHARE: f64 = 0.5;
-/// Labels whose edges come this close to the most are as good: the rarest of them says more (Comment, rather than Message).
+/// Labels whose edge counts come this close to the largest are as good: the rarest of them is chosen (Comment, rather than Message).
 const CLOSE_SHARE: f64 = 0.99;
-/// Labels that are considered; beyond, asking for each would cost more than a better order gains.
+/// Labels that are considered; beyond, looking each up would cost more than a better order gains.
 const LABELS_MAX: usize = 256;
 
-/// The label that most vertices carry from which such edges lead.
+/// The label of most vertices that such edges leave.
 pub(crate) fn label_at(planning: &dyn Planning, types: &[Name], direction: Direction) -> Option<Name> {
     let types: Vec<&str> = types.iter().map(|name| &**name).collect();
     let all = planning.edges(None, &types, direction);

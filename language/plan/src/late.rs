@@ -1,7 +1,7 @@
-//! Columns below a node that drops rows, computed above it, of the rows that are left.
+//! Delays columns below a node that drops rows: they are computed above it, for the rows that are left.
 //!
-//! [`take_late`] takes from a Project or an Extend the columns that the node above does not read and that may wait; [`Late::above`] puts them on top of it. The
-//! rewrite `late_projection` lets wait what is worth it, a standing query what may fail.
+//! [`take_late`] takes from a Project or an Extend the columns that the node above does not read and that may wait; [`Late::above`] puts them on top
+//! of it. The rewrite `late_projection` delays expensive columns, a standing query those that may fail.
 
 use crate::algebra::{Extend, Plan, Project};
 use crate::expr::{Expr, Var};
@@ -10,7 +10,7 @@ use crate::vars::Vars;
 
 type Items = Vec<(Var, Expr)>;
 
-/// What stands above afterwards.
+/// The operators above afterwards.
 pub struct Late {
     items: Items,
     /// These are all columns; else they come beside those from below.
@@ -37,7 +37,7 @@ pub fn take_late(below: &mut Plan, read: &Vars, can_wait: &dyn Fn(&Expr) -> bool
     }
 }
 
-/// Below stay the columns that cannot wait and what the others read; above, all columns are made of these.
+/// Below stay the columns that cannot wait and the inputs of the others; above, all columns are made of these.
 fn of_project(below: &mut Project, read: &Vars, can_wait: &dyn Fn(&Expr) -> bool) -> Option<Late> {
     let made = ProducedColumns::new(&below.items);
     let is_own = |var: &Var| made.get(*var).is_some_and(|expr| *expr != Expr::Variable(*var));
@@ -61,8 +61,7 @@ fn of_project(below: &mut Project, read: &Vars, can_wait: &dyn Fn(&Expr) -> bool
     Some(Late { items, is_project: true })
 }
 
-/// An item may read an item before it, so what waits is decided from the last to the first. Where all wait, `prune_columns` drops
-/// the empty node.
+/// An item may read an earlier one, so items are delayed from the last to the first. Where all are delayed, `prune_columns` drops the empty node.
 fn of_extend(below: &mut Extend, read: &Vars, can_wait: &dyn Fn(&Expr) -> bool) -> Option<Late> {
     let (mut read, mut items, mut now) = (read.clone(), Items::new(), Items::new());
     for (var, expr) in std::mem::take(&mut below.items).into_iter().rev() {

@@ -4,10 +4,11 @@
 //! is relational over variables: every [`Plan`] node yields rows whose columns are [`Var`]s. Names of labels, types and keys stay
 //! names here, so that a plan outlives the commit that defines them; `execute` binds them when it starts.
 //!
-//! Reading order: [`expr`] and [`functions`] (what is computed), [`pattern`] (what is matched), [`algebra`] (the operators),
-//! [`scope`] (how sub-plans run), [`statement`] (a whole request), [`types`] (what `IS ::` tests), [`accounts`] (commands about tenants), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
-//! [`walk`] (how plans are walked), [`late`] (columns that wait until rows are dropped), [`pace`] (how long planning is ended), [`optimize()`] (the rewrites in their order), [`physical`] (how each node runs), [`estimate`] (expected rows), [`explain`] (plans
-//! for people).
+//! Reading order: [`expr`] and [`functions`] (expressions), [`pattern`] (patterns), [`algebra`] (the operators), [`scope`] (how sub-plans run),
+//! [`statement`] (a whole request), [`types`] (the types of `IS ::`), [`accounts`] (commands about tenants), [`statistics`] (the planner's view of
+//! the store), [`error`] (unplannable statements), [`walk`] (how plans are walked), [`late`] (columns that wait until rows are dropped), [`pace`]
+//! (how long planning is ended), [`optimize()`] (the rewrites in their order), [`physical`] (how each node runs), [`estimate`] (expected rows),
+//! [`explain`] (plans for people).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

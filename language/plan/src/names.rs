@@ -12,7 +12,7 @@ impl<'a> Names<'a> {
     pub fn new(table: &'a mut Vec<Name>) -> Names<'a> {
         Names { table }
     }
-    /// A new variable, named after what it is for.
+    /// A new variable, named after its purpose.
     pub fn fresh(&mut self, what: &str) -> Var {
         let number = self.table.len() as u32;
         self.table.push(format!(" {what}{number}").into());

@@ -59,8 +59,8 @@ pub fn optimize(mut statement: Statement, planning: &dyn Planning) -> Result<Sta
     Ok(statement)
 }
 
-/// Turns a lowered statement into one whose patterns are unordered still, but whole: sub-queries are plans, optional patterns are
-/// applies, and conditions stand with the patterns they speak of. What keeps answers up to date starts from this form.
+/// Turns a lowered statement into one whose patterns are still unordered, but complete: sub-queries are plans, optional patterns are applies, and
+/// conditions stand with their patterns. Standing queries start from this form.
 ///
 /// Errors: `PlanTooLarge` beyond the limits of [`crate::error`].
 pub fn normalize(mut statement: Statement) -> Result<Statement, PlanError> {

@@ -1,7 +1,7 @@
-//! Patterns: what a MATCH asks for, as a graph without an order. The planner decides where to start and which way to walk.
+//! Patterns: the content of a MATCH, as a graph without an order. The planner decides where to start and which way to walk.
 //!
-//! Inline property maps and WHERE become predicates. All edges of one pattern are distinct (relationship uniqueness); shortest
-//! paths stand apart, as their own edges are distinct by nature, and so do walks, which may repeat what they like.
+//! Inline property maps and WHERE become predicates. All edges of one pattern are distinct (relationship uniqueness); shortest paths stand apart, as
+//! their own edges are distinct by nature, and so do walks, which may repeat edges.
 
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use model::Direction;
@@ -9,7 +9,7 @@ use model::Direction;
 /// The most edges of a run of at least two whose distinct ends are found without listing its trails.
 pub const DISTINCT_TRAIL_HOPS_MAX: u32 = 8;
 
-/// A pattern: vertices and edges to find, and what must hold of them.
+/// A pattern: vertices and edges to find, and their predicates.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Pattern {
     /// Vertices, each once; a variable already bound by the input is matched as it is.
@@ -46,7 +46,7 @@ pub struct PatternEdge {
     pub run: Option<Run>,
 }
 
-/// What a hint asks of the order in which a pattern is found.
+/// A hint on the order in which a pattern is found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OrderHint {
     /// The vertex is looked up in the index on this label and these keys.
@@ -83,7 +83,7 @@ pub enum Selector {
     AllShortest,
 }
 
-/// What must not repeat on a run. An edge in two copies (parallel edges) is two edges; the path without edges is of every mode.
+/// What must not repeat on a run. Parallel edges are different edges; the path without edges is of every mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathMode {
     /// Nothing: vertices and edges may repeat, so an undirected step may go back over the edge it came by.
@@ -128,8 +128,8 @@ pub struct PartEdge {
 pub enum PathChoice {
     /// All.
     Every,
-    /// So many, the shortest first.
+    /// This many, the shortest first.
     Paths(u64),
-    /// Those of the so many least lengths.
+    /// All paths of this many least lengths.
     Groups(u64),
 }

@@ -1,8 +1,8 @@
 //! The physical plan: how each node of an optimised plan runs.
 //!
-//! The logical plan says what is asked, as a tree. The physical plan is a table beside it: one [`PhysicalNode`] for each node, by its
-//! number in pre-order ([`NodeId`]). [`lower`] fills the table once, after the rewrites; EXPLAIN shows it and `execute` follows it. What
-//! depends on the run alone is not here: the values of parameters, the number of executors, how many rows come.
+//! The logical plan defines the result, as a tree. The physical plan is a table beside it: one [`PhysicalNode`] for each node, by its number in
+//! pre-order ([`NodeId`]). [`lower`] fills the table once, after the rewrites; EXPLAIN shows it and `execute` follows it. Choices that depend on the
+//! run are not here: the values of parameters, the number of executors, the numbers of rows.
 //!
 //! Invariant: the table has one entry for each node of the plan it was made for, in the numbering of [`crate::explain`]. Cost: one walk over the plan,
 //! with the columns that are read of each node's rows.
@@ -42,7 +42,7 @@ pub struct PhysicalNode {
 }
 
 impl Physical {
-    /// What was chosen for a node; none for a plan that was not lowered.
+    /// The choices for a node; none for a plan that was not lowered.
     pub fn node(&self, id: NodeId) -> Option<&PhysicalNode> {
         self.nodes.get(id)
     }
@@ -54,7 +54,7 @@ impl Physical {
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
-    /// Which driver runs the plan first: a pipeline is tried on the asking thread, and executors take over what it does not end in time.
+    /// The driver that runs the plan first: a pipeline is tried on the calling thread, and executors take over if it does not finish in time.
     pub fn driver(&self) -> OperatorDriver {
         self.driver
     }
@@ -66,7 +66,7 @@ impl Physical {
     pub fn has_scopes(&self) -> bool {
         self.nodes.iter().any(|node| node.algorithm.opens_scope())
     }
-    /// What EXPLAIN says of the nodes for which one of several ways was chosen, in order of their numbers.
+    /// EXPLAIN's remarks on the nodes for which one of several algorithms was chosen, in order of their numbers.
     pub fn choices(&self) -> Vec<(NodeId, &'static str)> {
         let said = |(id, node): (NodeId, &PhysicalNode)| Some((id, node.algorithm.words()?));
         self.nodes.iter().enumerate().filter_map(said).collect()

@@ -13,14 +13,14 @@ pub struct Procedure {
     pub arguments: &'static [(&'static str, &'static str)],
     /// Fields it yields, in column order: name and type.
     pub fields: &'static [(&'static str, &'static str)],
-    /// How many of the fields a listing shows that is not asked for more.
+    /// How many of the fields a listing shows by default.
     pub shown: usize,
     /// One line of documentation.
     pub help: &'static str,
 }
 
-/// The parameters that bring rows of what the interfaces know, and the graph does not, to the procedures `show queries` and `show tenants`: the
-/// procedure's name behind a blank, which no text names by accident.
+/// The parameters that bring rows known to the interfaces only to the procedures `show queries` and `show tenants`: the procedure's name behind a
+/// blank, which no text names by accident.
 pub const LISTED_QUERIES: &str = " show queries";
 /// Likewise.
 pub const LISTED_TRANSACTIONS: &str = " show transactions";
@@ -32,9 +32,9 @@ pub const LISTED_CURRENT_USER: &str = " show current user";
 pub const LISTED_ROLES: &str = " show roles";
 /// Likewise.
 pub const LISTED_PRIVILEGES: &str = " show privileges";
-/// Likewise; each row ends with the role that it is found by.
+/// Likewise; each row ends with its role, to filter by.
 pub const LISTED_ROLE_PRIVILEGES: &str = " show role privileges";
-/// Likewise; each row ends with the user that it is found by, or with no name for whoever asks.
+/// Likewise; each row ends with its user, to filter by, or with no name for the caller.
 pub const LISTED_USER_PRIVILEGES: &str = " show user privileges";
 /// Likewise, for `dbms.listConfig` too.
 pub const LISTED_SETTINGS: &str = " show settings";
@@ -42,24 +42,24 @@ pub const LISTED_SETTINGS: &str = " show settings";
 pub const LISTED_TENANTS: &str = " show tenants";
 /// Likewise.
 pub const LISTED_CLUSTER: &str = " show cluster";
-/// The parameter that holds what SHOW ORDER lists.
+/// The parameter with the rows of SHOW ORDER.
 pub const LISTED_ORDER: &str = " show order";
 /// Likewise.
 pub const LISTED_PROGRAMS: &str = " show programs";
-/// The parameter that holds what SHOW CACHES lists.
+/// The parameter with the rows of SHOW CACHES.
 pub const LISTED_CACHES: &str = " show caches";
-/// The parameter that holds what SHOW TABLETS lists.
+/// The parameter with the rows of SHOW TABLETS.
 pub const LISTED_TABLETS: &str = " show tablets";
 
 /// Likewise.
 pub const LISTED_STANDING: &str = " show standing queries";
 
-/// The procedure that copies the database, which an interface does: how the parameter begins that brings what came of it. Behind that stands
-/// the folder, or `$` and the parameter that names it.
+/// The procedure that copies the database, which an interface does: the prefix of the parameter with the report. Behind it stands the folder, or `$`
+/// and the parameter that names it.
 pub const BACKUP: &str = "dbms.backup";
 /// See [`BACKUP`].
 pub const BACKED_UP: &str = " dbms.backup ";
-/// Likewise the procedure that changes how far back the past is kept: what it takes is a text, or `$` and a parameter.
+/// Likewise the procedure that sets how much history is kept: its argument is a text, or `$` and a parameter.
 pub const SET_HISTORY: &str = "dbms.setHistory";
 /// See [`SET_HISTORY`].
 pub const HISTORY_SET: &str = " dbms.setHistory ";
@@ -70,7 +70,7 @@ pub const EXPORT: &str = "dbms.export";
 /// See [`EXPORT`].
 pub const EXPORTED: &str = " dbms.export ";
 
-/// The procedure that lists settings by a part of their name; what it lists comes as one argument more than a text gives.
+/// The procedure that lists settings by a part of their name; the rows come as an additional argument.
 pub const LIST_CONFIG: &str = "dbms.listConfig";
 
 /// The procedure behind LOAD CSV.
@@ -85,7 +85,7 @@ pub const LOAD_PARQUET: &str = "load parquet";
 /// The procedures behind LOAD, whatever the files hold.
 pub const LOADS: [&str; 3] = [LOAD_CSV, LOAD_JSON, LOAD_PARQUET];
 
-/// Procedures that write: a language puts clauses in the place of their calls.
+/// Procedures that write: a language replaces their calls by clauses.
 pub const WRITING: [&str; 7] = [
     "apoc.create.addLabels",
     "apoc.create.node",
@@ -111,7 +111,7 @@ pub fn program_name(procedure: &str) -> Option<&str> {
 
 macro_rules! procedures {
     ($($name:literal ($($argument:literal: $takes:literal),*) -> ($($field:ident $kind:expr),*) $(shows $shown:literal)? $help:literal;)*) => {
-        /// Every procedure, by name; those with a blank in their name are what `SHOW` lists.
+        /// Every procedure, by name; those with a blank in their name are the listings of `SHOW`.
         pub const PROCEDURES: &[Procedure] = &[$({
             const FIELDS: &[(&str, &str)] = &[$((stringify!($field), $kind)),*];
             const SHOWN: &[usize] = &[$($shown,)? FIELDS.len()]; // of a procedure without fields, none
@@ -203,7 +203,7 @@ impl Procedure {
     pub fn by_name(name: &str) -> Option<&'static Procedure> {
         PROCEDURES.iter().find(|procedure| procedure.name.eq_ignore_ascii_case(name))
     }
-    /// The procedure that a call of this name means: the one of this name, or for a program that was deployed the one that calls such programs.
+    /// The procedure that a call of this name means: the one of this name, or for a deployed program the one that calls such programs.
     pub fn called(name: &str) -> Option<&'static Procedure> {
         let is_program = program_name(name).is_some_and(|name| !name.is_empty());
         let named = Procedure::named().find(|procedure| procedure.name.eq_ignore_ascii_case(name));
@@ -224,7 +224,7 @@ impl Procedure {
     pub fn arguments_min(&self) -> usize {
         self.arguments.iter().filter(|(_, kind)| !kind.contains(" = ")).count()
     }
-    /// Arguments of it in a plan: those that a text gives, and what an interface hands in besides.
+    /// Its arguments in a plan: those of the text, and those that an interface adds.
     pub fn planned_arguments(&self) -> usize {
         self.arguments.len() + usize::from(self.name == LIST_CONFIG)
     }
@@ -232,7 +232,7 @@ impl Procedure {
     pub fn writes(&self) -> bool {
         WRITING.contains(&self.name)
     }
-    /// What a listing says of that.
+    /// Its mode in listings.
     pub fn mode(&self) -> &'static str {
         if self.writes() { "WRITE" } else { "READ" }
     }
@@ -249,7 +249,7 @@ impl Procedure {
     }
 }
 
-/// Does it list what runs or who asks? Such questions are answered at once, also where all the asker's places are taken.
+/// Does it list running queries or users? Such statements need no admission, so they run also when `CONCURRENT` is reached.
 pub(crate) fn is_listing(name: &str) -> bool {
     let listings = [
         "show queries",

@@ -1,8 +1,8 @@
-//! Names as a text may write them: between backticks, where those inside are doubled.
+//! Names quoted between backticks, with backticks inside doubled.
 
 use std::fmt::{self, Write};
 
-/// A name as Cypher reads it back, whatever letters it has.
+/// A name as Cypher reads it back, whatever characters it has.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoted<'a>(pub &'a str);
 

@@ -1,12 +1,12 @@
-//! Roles and privileges: who may do what.
+//! Roles and privileges.
 //!
-//! Idea: a privilege is one action on one name or on all: a statement over many names, or with a word for many actions such as MATCH, is a
-//! list of them. Something is allowed where a privilege grants it and none denies it.
+//! Idea: a privilege is one action on one name or on all: a statement over many names, or with a word for many actions such as MATCH, is a list of
+//! them. An action is allowed if a privilege grants it and none denies it.
 
 use crate::expr::Name;
 use std::fmt;
 
-/// What a privilege allows.
+/// The action of a privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// See nodes or relationships at all.
@@ -29,7 +29,7 @@ pub enum Action {
     IndexManagement,
     /// Create and drop constraints.
     ConstraintManagement,
-    /// List and end what others run.
+    /// List and end queries of other users.
     TransactionManagement,
     /// Follow standing queries.
     Subscribe,
@@ -69,7 +69,7 @@ pub const WHOLE_ACTIONS: [(&[&str], Action, Scope); 12] = [
     (&["SHOW", "SETTING"], Action::ShowSetting, Scope::Server),
 ];
 
-/// About what a privilege is.
+/// The target of a privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// Nodes, by label.
@@ -89,9 +89,9 @@ pub enum Scope {
 /// One privilege. Without a name it is about all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Privilege {
-    /// What it allows.
+    /// Its action.
     pub action: Action,
-    /// On what.
+    /// Its target.
     pub scope: Scope,
     /// The label, type, procedure or user.
     pub name: Option<Name>,
@@ -127,7 +127,7 @@ impl fmt::Display for Quoted<'_> {
 }
 
 impl fmt::Display for Privilege {
-    /// What stands between `GRANT` and `TO`.
+    /// The text between `GRANT` and `TO`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, property) = (Quoted(&self.name), Quoted(&self.property));
         match self.action {
@@ -210,18 +210,18 @@ pub enum RoleCommand {
     Add {
         /// Which.
         effect: Effect,
-        /// What.
+        /// The privileges.
         privileges: Vec<Privilege>,
-        /// To whom.
+        /// The roles.
         roles: Vec<Name>,
     },
     /// REVOKE.
     Revoke {
-        /// GRANT or DENY; both, where it is not said.
+        /// GRANT or DENY; both, if absent.
         effect: Option<Effect>,
-        /// What.
+        /// The privileges.
         privileges: Vec<Privilege>,
-        /// From whom.
+        /// The roles.
         roles: Vec<Name>,
     },
 }

@@ -1,4 +1,4 @@
-//! How a sub-query or a repeated body runs as a scope: what is chosen for it, or asked for by a hint.
+//! How a sub-query or a repeated body runs as a scope: chosen for it, or set by a hint.
 //!
 //! A scope (Banyan, section 3) is a piece of plan of which instances are made at run time: one for some rows of the plan around it, or one
 //! for each round of a loop. Each instance can be ended by itself, and policies say which instance, and which operator in it, runs first.
@@ -8,21 +8,21 @@ use std::fmt;
 /// Which instance of a scope runs first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InstanceOrder {
-    /// All take turns.
+    /// All in turns.
     #[default]
     Fifo,
     /// The oldest, or of a loop the earliest round.
     Bfs,
     /// The youngest, or of a loop the latest round.
     Dfs,
-    /// The one whose outer row has the least rank, or with `true` the greatest; for sub-queries only. The rank stands with the sub-query.
+    /// The one whose outer row has the least rank, or with `true` the greatest; for sub-queries only. The rank is stored with the sub-query.
     By(bool),
 }
 
 /// Which operator of an instance runs first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OperatorOrder {
-    /// All take turns.
+    /// All in turns.
     Fifo,
     /// The one nearest to where rows come in.
     Bfs,
@@ -31,10 +31,10 @@ pub enum OperatorOrder {
     Dfs,
 }
 
-/// What a hint asks for, or a whole statement for all its scopes; what it leaves open is chosen.
+/// A hint, or a setting of a whole statement for all its scopes; absent parts are chosen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScopeHint {
-    /// `OFF`: no instance is ended before its time, all instances and operators take turns.
+    /// `OFF`: no instance is ended early, all instances and operators run in turns.
     pub off: bool,
     /// Order of instances.
     pub order: Option<InstanceOrder>,
@@ -48,7 +48,7 @@ pub struct ScopeHint {
     pub wide: bool,
 }
 
-/// Why a scope is as it is.
+/// The reason for a scope's settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScopeReason {
     /// Nothing was weighed: the usual.
@@ -104,11 +104,11 @@ impl Default for Scope {
 }
 
 impl Scope {
-    /// Nothing ended before its time, everything in turns: what a dataflow without scopes does.
+    /// Nothing is ended early, all in turns: like a dataflow without scopes.
     pub fn off(reason: ScopeReason) -> Scope {
         Scope { early: false, within: OperatorOrder::Fifo, reason, ..Scope::default() }
     }
-    /// As a hint asks, the usual in what it leaves open.
+    /// By a hint, with defaults for its absent parts.
     pub fn hinted(hint: Option<ScopeHint>) -> Scope {
         let Some(hint) = hint else { return Scope::default() };
         let base = if hint.off { Scope::off(ScopeReason::Hint) } else { Scope::default() };

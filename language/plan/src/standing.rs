@@ -6,19 +6,19 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How long the changes of a standing query's answer can be asked for again, where its text does not say.
+/// How long the changes of a standing query's answer are retained by default.
 pub const RETAIN_DEFAULT: Retain = Retain(10 * 60);
 /// The longest time that a text may say: ten years, in seconds.
 const RETAIN_SECONDS_MAX: u64 = 3_650 * 86_400;
 /// Units of a retention in its text form, in seconds; the longest first.
 const UNITS: [(&str, u64); 5] = [("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
 
-/// How long the changes of a standing query's answer can be asked for again: whole seconds, none for `NONE`.
+/// How long the changes of a standing query's answer are retained: whole seconds, none for `NONE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Retain(u64);
 
 impl Retain {
-    /// Nothing but what is in memory.
+    /// Only changes in memory.
     pub const NONE: Retain = Retain(0);
     /// As a span of time.
     pub fn duration(self) -> Duration {
@@ -69,11 +69,11 @@ pub enum StandingCommand {
         name: Name,
         /// Do nothing if there is one of this name.
         if_not_exists: bool,
-        /// Who pays for it: whoever makes it, where nobody is named.
+        /// The tenant that pays for it: the creator's, if absent.
         tenant: Option<Name>,
         /// The query's own text.
         text: Name,
-        /// How long its changes can be asked for again; [`RETAIN_DEFAULT`] where it is not said.
+        /// How long its changes are retained; [`RETAIN_DEFAULT`] if absent.
         retain: Option<Retain>,
     },
     /// `DROP STANDING QUERY name [IF EXISTS]`
@@ -92,28 +92,28 @@ pub enum StandingCommand {
     Subscribe {
         /// Its name.
         name: Name,
-        /// What was received last; from now on where absent.
+        /// The point to resume after; from now on if absent.
         from: Option<Resume>,
         /// The whole answer first.
         snapshot: bool,
-        /// The columns by which the newest row of each is told, instead of differences.
+        /// The columns by which the newest row of each key is sent, instead of deltas.
         key: Vec<Name>,
     },
 }
 
-/// What a subscription goes on after.
+/// The point after which a subscription resumes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resume {
     /// The commit with this version.
     CommitVersion(u64),
     /// The mark of this text.
     Mark(Name),
-    /// What this parameter holds: the place of a commit, or the text of a mark.
+    /// The value of this parameter: a commit version, or the text of a mark.
     Parameter(Name),
 }
 
 impl StandingCommand {
-    /// Does it change what the database keeps?
+    /// Does it change the database?
     pub fn writes(&self) -> bool {
         !matches!(self, StandingCommand::Subscribe { .. })
     }

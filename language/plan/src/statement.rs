@@ -1,4 +1,4 @@
-//! A whole request: the plan, the columns it answers with, and what the interfaces need to know about it.
+//! A whole request: the plan, its result columns, and further properties for the interfaces.
 
 use crate::algebra::Plan;
 use crate::expr::{Expr, Name, Var};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A request, lowered from its language.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// What to do.
+    /// Its kind.
     pub kind: StatementKind,
     /// Names of the variables; `Var(i)` is entry i. Names that users cannot write begin with a blank.
     pub variables: Vec<Name>,
@@ -20,18 +20,18 @@ pub struct Statement {
     pub mode: Mode,
     /// Scan-avoidance hints and the like that the text gave, in its own words.
     pub hints: Vec<String>,
-    /// `AS OF`: the version of the graph that a reading query is asked of, as a commit's place or a point in time. An expression
-    /// over constants and parameters alone; `None` asks the newest version.
+    /// `AS OF`: the version of the graph that a reading query reads, as a commit version or a point in time. An expression over constants and
+    /// parameters alone; `None` reads the newest version.
     pub as_of: Option<Expr>,
-    /// `READ NO OLDER THAN`: it may miss what was committed within this time.
+    /// `READ NO OLDER THAN`: it may miss commits within this time.
     pub no_older_than: Option<Duration>,
-    /// `CALL { … } IN TRANSACTIONS`: what is run before the plan of `kind`, which then is only what follows it.
+    /// `CALL { … } IN TRANSACTIONS`: the part that runs before the plan of `kind`, which then is only the part after it.
     pub in_transactions: Option<Box<InTransactions>>,
     /// How its plan runs; empty until it is [lowered](Statement::lower).
     pub physical: Arc<Physical>,
 }
 
-/// What the hint begins with that says how the sources of searched paths are shared out among executors; its policy follows.
+/// The prefix of the hint on how the sources of searched paths are distributed among executors; its policy follows.
 pub const RECURSIVE: &str = "recursive = ";
 
 impl Statement {
@@ -66,27 +66,27 @@ pub const ROWS_PARAMETER: &str = " rows";
 /// A statement in three: rows are read, cut into batches that are each run in a transaction of their own, and read on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InTransactions {
-    /// What gives the rows; it only reads.
+    /// Yields the rows; it only reads.
     pub input: Statement,
-    /// What is run for each batch, which it takes from [`ROWS_PARAMETER`]; its columns are those of the input and what it returns.
+    /// Runs for each batch, which it takes from [`ROWS_PARAMETER`]; its columns are those of the input and those it returns.
     pub batch: Statement,
     /// Rows of a batch, a constant or a parameter; [`BATCH_ROWS`] if not given.
     pub size: Option<Expr>,
-    /// What becomes of the rest when one fails.
+    /// What happens to the rest when one fails.
     pub on_error: OnError,
-    /// Whether each row is followed by a column that tells how its transaction ended.
+    /// Whether each row gets a column with the status of its transaction.
     pub reports: bool,
-    /// Whether anything follows, and so whether rows are kept: it takes them from [`ROWS_PARAMETER`].
+    /// Whether there is a part after it, and so whether rows are buffered: it takes them from [`ROWS_PARAMETER`].
     pub continues: bool,
 }
 
 /// Rows of a batch where the text does not say.
 pub const BATCH_ROWS: usize = 1_000;
 
-/// What becomes of the rest when a transaction fails.
+/// What happens to the rest when a transaction fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnError {
-    /// The statement fails; what was committed stays.
+    /// The statement fails; committed batches stay.
     Fail,
     /// The next transactions are run.
     Continue,
@@ -105,7 +105,7 @@ pub enum Mode {
     Profile,
 }
 
-/// What a statement does; what SHOW lists are queries too, see [`crate::procedures`].
+/// The kind of a statement; listings of SHOW are queries too, see [`crate::procedures`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// A query, reading or writing.
@@ -138,7 +138,7 @@ pub enum SchemaCommand {
     CreateIndex {
         /// Name, or one is made.
         name: Option<Name>,
-        /// About what.
+        /// The target.
         target: Target,
         /// On which keys.
         keys: Vec<Name>,
@@ -156,11 +156,11 @@ pub enum SchemaCommand {
     CreateConstraint {
         /// Name, or one is made.
         name: Option<Name>,
-        /// About what.
+        /// The target.
         target: Target,
         /// On which keys.
         keys: Vec<Name>,
-        /// What must hold.
+        /// The rule.
         rule: Rule,
         /// IF NOT EXISTS.
         if_not_exists: bool,
@@ -174,7 +174,7 @@ pub enum SchemaCommand {
     },
 }
 
-/// What an index or constraint is about, by name.
+/// The target of an index or constraint, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Vertices with a label.
@@ -183,7 +183,7 @@ pub enum Target {
     Edges(Name),
 }
 
-/// What a constraint demands.
+/// The rule of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "as in model::schema::ConstraintRule")]
 pub enum Rule {

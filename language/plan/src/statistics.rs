@@ -1,4 +1,4 @@
-//! What the planner asks of the store: a small trait that the consumer owns. `execute` implements it over a snapshot.
+//! Statistics for the planner: a small trait that the consumer owns. `execute` implements it over a snapshot.
 
 use model::{Direction, Value};
 use std::ops::Bound;
@@ -13,8 +13,8 @@ pub trait Planning {
     }
     /// Edges of these types (empty: all) leaving, in this direction, vertices with this label (or any).
     fn edges(&self, near: Option<&str>, types: &[&str], direction: Direction) -> f64;
-    /// How unequally such edges are shared out among these vertices: the mean of the squared degree over the square of the mean one. 1 if all
-    /// have as many, more the larger the hubs; none where unknown.
+    /// How unequally such edges are distributed among these vertices: the mean of the squared degree over the square of the mean one. 1 if all have
+    /// the same number, more the larger the hubs; none where unknown.
     fn spread(&self, near: Option<&str>, types: &[&str], direction: Direction) -> Option<f64> {
         let _ = (near, types, direction);
         None
@@ -33,7 +33,7 @@ pub trait Planning {
         let _ = edge_type;
         Vec::new()
     }
-    /// Edges of this type whose value of `key` lies between the bounds, where an index on the key alone can tell; none where not.
+    /// Number of edges of this type whose value of `key` lies between the bounds, if an index on the key alone can tell; else none.
     fn edges_between(
         &self,
         edge_type: &str,
@@ -50,7 +50,7 @@ pub trait Planning {
     }
     /// Distinct values of an index's keys.
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64>;
-    /// Vertices with this label whose value of `key` lies between the bounds, where an index on the key alone can tell; none where not.
+    /// Number of vertices with this label whose value of `key` lies between the bounds, if an index on the key alone can tell; else none.
     fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
         let _ = (label, key, lower, upper);
         None

@@ -1,4 +1,4 @@
-//! The types that `value IS :: TYPE` tests: what a text says, the same as a value that a plan can carry, and whether a value conforms.
+//! The types of `value IS :: TYPE`: their text, their form as a value within a plan, and the test of a value.
 //!
 //! A type is a union of alternatives. As a value it is a list of alternatives, each a list of a code, whether null is excluded, and, of a
 //! list, the type of its elements. One module writes and reads that form. Cost: a look at each element of a list.
@@ -28,7 +28,7 @@ pub enum TypeKind {
     Null,
     /// All.
     Any,
-    /// What can be stored as a property.
+    /// A type that can be stored as a property.
     PropertyValue,
     /// The values of one type.
     Plain(ValueType),

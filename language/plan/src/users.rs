@@ -28,7 +28,7 @@ pub enum UserCommand {
         /// SET STATUS SUSPENDED (true) or ACTIVE.
         suspended: Option<bool>,
     },
-    /// ALTER CURRENT USER SET PASSWORD FROM … TO …: whoever logged on changes its own.
+    /// ALTER CURRENT USER SET PASSWORD FROM … TO …: changes the password of the user who logged on.
     AlterCurrent {
         /// Its password until now.
         from: Password,
@@ -60,7 +60,7 @@ impl UserCommand {
     }
 }
 
-/// A password, or where it comes from. It is not shown when a command is printed for people who look for faults.
+/// A password, or its parameter. It is not shown when a command is printed for debugging.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Password {
     /// As it stands in the text.

@@ -1,9 +1,9 @@
-//! Variables in order of their making, each once.
+//! Variables in insertion order, each once.
 //!
-//! Idea: rewrites ask for nearly every node which columns it makes and reads, and for each of those whether it is among others. Few are
-//! compared one by one; many have a hash set beside their list, so that a statement with 200,000 columns is planned in linear time.
-//! Invariant: no variable is in the list twice; the set holds all of the list, or nothing while there are at most [`FEW_MAX`].
-//! Cost: a question takes one hash, or up to [`FEW_MAX`] comparisons.
+//! Idea: for nearly every node rewrites ask which columns it makes and reads, and for each of those whether it is among others. A few are compared
+//! one by one; many have a hash set beside their list, so that a statement with 200,000 columns is planned in linear time. Invariant: no variable is
+//! in the list twice; the set holds all of the list, or nothing while there are at most [`FEW_MAX`]. Cost: a look-up takes one hash, or up to
+//! [`FEW_MAX`] comparisons.
 
 use hashbrown::HashSet;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use std::ops::Deref;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Var(pub u32);
 
-/// So many are compared one by one.
+/// Up to this many are compared one by one.
 pub(crate) const FEW_MAX: usize = 16;
 
 /// A list of variables without repetition.

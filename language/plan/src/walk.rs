@@ -45,7 +45,7 @@ macro_rules! main_input {
     };
 }
 
-/// Procedures behind the commands that list what is under way.
+/// Procedures behind the commands that list running work.
 const LISTS_OF_WORK: [&str; 2] = ["show queries", "show transactions"];
 
 impl Plan {
@@ -270,7 +270,7 @@ fn named(items: &[SetItem]) -> impl Iterator<Item = Var> {
     })
 }
 
-/// The expressions in what is looked up.
+/// The expressions in a look-up.
 macro_rules! seek_expressions {
     ($seek:expr, $visit:expr, $iter:ident) => {
         match $seek {

@@ -1,8 +1,8 @@
-//! How many rows of a node are wanted, as far as that is known before a plan runs.
+//! The demand for rows of a node, as far as it is known before a plan runs.
 //!
-//! LIMIT states a demand, tests of sub-queries and the client do; each node makes of the demand for its own rows the demand for the rows of
-//! its input. Rewrites ask whether a few rows may be enough, `execute` asks what an operator may leave undone. Invariant: a node makes of
-//! `Most` again `Most` only where at least one row comes of each row of its input.
+//! LIMIT states a demand, and so do tests of sub-queries and the client; each node derives the demand for its input's rows from that for its own.
+//! Rewrites ask whether a few rows may be enough, `execute` which work an operator may skip. Invariant: a node derives `Most` from `Most` only where
+//! each input row gives at least one row.
 
 use crate::algebra::ApplyKind;
 use crate::expr::Expr;
@@ -14,9 +14,9 @@ pub enum Wanted {
     /// Every row.
     #[default]
     All,
-    /// The first rows may be enough; how many of them is not known, since rows may fall away on their way to where they are counted.
+    /// The first rows may be enough; how many is unknown, since rows may be dropped before they are counted.
     Some,
-    /// No more than so many, and each row that is made counts.
+    /// At most this many rows, and each row that is made counts.
     Most(u64),
 }
 
@@ -36,7 +36,7 @@ impl Wanted {
             other => other.thinned(),
         }
     }
-    /// The demand of one who wants no more than `most` rows itself.
+    /// The demand of a node that wants at most `most` rows itself.
     pub fn at_most(self, most: u64) -> Wanted {
         match self {
             Wanted::Most(fewer) => Wanted::Most(fewer.min(most)),

@@ -1,5 +1,5 @@
-//! What is wrong with a text, said to three readers: a kind for callers, a stable code for drivers, and for people a message with the place
-//! underlined and a hint.
+//! Errors in a text, for three readers: a kind for callers, a stable code for drivers, and for people a message with the position underlined and a
+//! hint.
 
 use crate::Span;
 use crate::line_span::LineSpan;
@@ -16,13 +16,13 @@ pub trait Coded: Copy {
 /// An error in a text, found before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError<K> {
-    /// What sort of mistake.
+    /// The kind of mistake.
     pub kind: K,
-    /// What is wrong, one sentence without a full stop.
+    /// The message, one sentence without a full stop.
     pub message: String,
     /// Where it is wrong.
     pub span: Span,
-    /// What to do about it, if that can be said.
+    /// Advice, if there is any.
     pub hint: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! # text: places in a text, and what is wrong there
+//! # text: positions in a text, and its errors
 //!
-//! What the three languages share in front of people: a [`Span`] of the text, an error with a kind, a place and a hint, the line it stands in with
-//! the place underlined, and the known word that is probably meant.
+//! Shared by the three languages: a [`Span`] of the text, an error with a kind, a position and a hint, its line with the position underlined, and the
+//! known word that is probably meant.
 //!
 //! Reading order: [`span`], [`error`], [`line_span`], [`suggest`], [`limits`].
 

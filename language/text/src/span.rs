@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A range of bytes of a text, end excluded; empty at 0 for what came without a text.
+/// A range of bytes of a text, end excluded; empty at 0 for parts that came without a text.
 ///
 /// All spans compare equal: two syntax trees are equal when they mean the same, wherever they were written.
 /// Compare [`Span::range`] to compare places.
@@ -20,7 +20,7 @@ impl Span {
         Span { start: start as u32, end: end as u32 }
     }
 
-    /// The same span in a text that has so many bytes in front.
+    /// The same span in a text with `bytes` more bytes in front.
     #[must_use]
     pub fn shifted(self, bytes: usize) -> Span {
         Span { start: self.start + bytes as u32, end: self.end + bytes as u32 }

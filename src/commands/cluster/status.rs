@@ -1,4 +1,4 @@
-//! What a cluster tells of itself: a file that whoever watches it renews.
+//! The status of a cluster: a file that its monitor renews.
 
 use super::super::Exit;
 use serde_json::{Value, json};

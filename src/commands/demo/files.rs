@@ -1,4 +1,4 @@
-//! The network as CSV files with typed headers, one a kind: what `tanglewood import` reads from anyone.
+//! The network as CSV files with typed headers, one a kind, for `tanglewood import`.
 
 use super::names::TAGS;
 use super::network::{Edge, Network};

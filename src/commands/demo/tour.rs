@@ -1,4 +1,4 @@
-//! What the demo asks: a lookup, friends of friends, a shortest path, an aggregate, an update and its effect.
+//! The demo's questions: a lookup, friends of friends, a shortest path, an aggregate, an update and its effect.
 //!
 //! The times are those of the first run, parsing and planning included.
 

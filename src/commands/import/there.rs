@@ -4,12 +4,12 @@
 //!   files ── import ──> graph in memory, here ──> schema · nodes that the server may have · new nodes · relationships ──> server
 //! ```
 //!
-//! Idea: files are read, understood and checked as always, into a graph of their own. What came of that is sent by statements that any client could
-//! send, so the server's rights, constraints and limits hold.
-//! Invariants: before a node or a relationship is sent, every node is looked for that can be known: by the ids of the files, by what a constraint of
-//! theirs or of the server keeps unique. What is sent comes in pieces, each a commit; a statement that failed as retryable is sent again, one whose
+//! Idea: files are read and checked as always, into a graph of their own. That graph is sent by statements that any client could send, so the
+//! server's rights, constraints and limits hold.
+//! Invariants: before a node or a relationship is sent, every node that may exist is looked up: by the ids of the files, by the keys of uniqueness
+//! constraints of the files or the server. Data is sent in pieces, each a commit; a statement that failed as retryable is sent again, one whose
 //! outcome is unknown is not. Each relationship of the server counts for one of the files, in whichever piece that comes.
-//! Cost: the graph of the files in memory, here; some 40 bytes a node beside it, and the relationships between nodes that were there.
+//! Cost: the graph of the files in this process's memory; some 40 bytes a node beside it, and the relationships between existing nodes.
 
 use crate::commands::Exit;
 use crate::commands::remote::{Remote, plain};

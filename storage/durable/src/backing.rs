@@ -1,13 +1,13 @@
-//! The durable truth behind a trait, so that commits do not know what keeps them.
+//! Durable storage behind a trait, so that commits are independent of its implementation.
 //!
-//! Idea: a store that can append a group of records, hand them back in order, and keep immutable blobs under a manifest is enough
-//! for a graph to come back. [`crate::LocalFolder`] keeps it in files, [`crate::Volatile`] nowhere; a distributed one fits here too.
-//! Invariant: what [`BackingStore::append`] wrote and [`BackingStore::sync`] confirmed is handed back by [`BackingStore::recover`] after any crash, in the
-//! order of commit versions, whole, unless it was given up by [`BackingStore::truncate_before`].
+//! Idea: a store that can append a group of records, return them in order, and keep immutable blobs under a manifest is enough to recover a graph.
+//! [`crate::LocalFolder`] keeps it in files, [`crate::Volatile`] nowhere; a distributed one fits here too. Invariant: records that
+//! [`BackingStore::append`] wrote and [`BackingStore::sync`] confirmed are returned by [`BackingStore::recover`] after any crash, in the order of
+//! commit versions, complete, unless they were given up by [`BackingStore::truncate_before`].
 
 use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
 
-/// One record of the log: a commit version, and what was committed there.
+/// One record of the log: a commit version, and its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The commit version, from 1 upwards.
@@ -19,7 +19,7 @@ pub struct Record {
 /// Records in the order of their commit versions; an error ends it.
 pub type Records = Box<dyn Iterator<Item = DurableResult<Record>> + Send>;
 
-/// What keeps commits and checkpoints. All methods may be called from any thread; appends take turns.
+/// Storage of commits and checkpoints. All methods may be called from any thread; appends are serialised.
 pub trait BackingStore: Send + Sync {
     /// Appends a group of records in one write. Commit versions must be above all earlier ones, and above 0. Not yet durable.
     /// A full disk, a record too large, or a commit version out of order leaves everything as it was; after any other error the store takes
@@ -101,8 +101,8 @@ pub trait CheckpointSink: Send {
     /// Makes what was written so far durable and readable ahead of the end, so that little is left to do at [`CheckpointSink::finish`].
     fn settle(&mut self) -> DurableResult<()>;
 
-    /// As [`CheckpointSink::settle`], and what was written so far stays when the sink is dropped or the process ends: until the next
-    /// [`BackingStore::retire`] that does not list it.
+    /// As [`CheckpointSink::settle`], and blobs written so far stay when the sink is dropped or the process ends: until the next
+    /// [`BackingStore::retire`] that does not list them.
     fn adopt(&mut self) -> DurableResult<()>;
 
     /// Moves the checkpoint to a later commit version than it was begun at: of a bulk load, which learns its commit version when all else is written.

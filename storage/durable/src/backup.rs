@@ -1,9 +1,9 @@
-//! Backups: a copy of a database, made while it is used, whole or not there at all; and back again.
+//! Backups: a copy of a database, made while it is used, complete or not there at all; and back again.
 //!
-//! Question: how is a database copied that another process has open and goes on writing to?
-//! Idea: all its files are immutable or only grow, so nobody need be stopped. All files that `CURRENT` and the log consist of are opened
-//! first, which keeps their bytes even if they are removed; if `CURRENT` is still the same afterwards, the files opened belong together.
-//! Then they are copied as long as they were when they were opened: the end of the log is where a crash could have cut it.
+//! Problem: copy a database that another process has open and goes on writing to. Idea: all its files are immutable or only grow, so writers need not
+//! stop. All files that `CURRENT` and the log consist of are opened first, which keeps their bytes even if they are removed; if `CURRENT` is still
+//! the same afterwards, the files opened belong together. Then they are copied up to the lengths they had when opened: a crash could have cut the end
+//! of the log there.
 //! Invariant: the marker `BACKUP` is written last, after everything is durable, was read back without a flaw and was opened by the code that
 //! opens a database (the caller brings it); a folder without it is no backup. `IDENTITY` is what a restored database gets last, so half of one is never opened.
 //! Cost: every byte is read twice and written once.
@@ -24,8 +24,7 @@ use crate::{DurableError, DurableResult, Report, verify};
 /// Name of the file that makes a folder a backup.
 pub(crate) const BACKUP_NAME: &str = "BACKUP";
 
-/// Files that interfaces keep in a database's folder: who may come in, who gets how much, what is kept up to date. They are copied if they
-/// are there.
+/// Files of earlier versions that interfaces kept in a database's folder: users, tenants, standing queries. They are copied if they are there.
 const COMPANION_NAMES: [&str; 3] = ["users.json", "tenants.cypher", "standing.cypher"];
 
 /// Times the files are gathered anew if a checkpoint gets in between.
@@ -34,7 +33,7 @@ const GATHER_ATTEMPTS_MAX: usize = 100;
 /// Bytes copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
-/// What a backup or a restoration did.
+/// The report of a backup or a restoration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackupReport {
     /// The version of the last commit that it contains.
@@ -45,7 +44,7 @@ pub struct BackupReport {
     pub bytes: u64,
 }
 
-/// Opens what a copy holds, as a database is opened, on a disk whose changes are forgotten: what this crate cannot do, since it knows bytes alone.
+/// Opens a copy as a database, on a disk whose changes are forgotten: passed in, since this crate knows bytes alone.
 pub type Examine<'a> = &'a dyn Fn(Arc<dyn Disk>, &Path) -> DurableResult<()>;
 
 /// Copies a database, open or not, into a folder that is missing or empty. The copy counts once `examine` has opened it.
@@ -85,7 +84,7 @@ pub fn restore(
     })
 }
 
-/// The disk with a backup, or what is to become one, as a database, and all changes kept apart.
+/// The disk with a backup, or a folder that is to become one, as a database, with all changes kept apart.
 pub fn as_database(disk: &Arc<dyn Disk>, folder: &Path) -> DurableResult<Arc<dyn Disk>> {
     let over: Arc<dyn Disk> = Arc::new(OverlayDisk::new(disk.clone()));
     if !over.exists(&folder.join(IDENTITY_NAME))? {
@@ -100,7 +99,7 @@ pub fn is_backup(disk: &dyn Disk, folder: &Path) -> DurableResult<bool> {
     Ok(disk.exists(&folder.join(BACKUP_NAME))?)
 }
 
-/// What the marker of a backup says: the creation id of the database, and the place of the last commit.
+/// The content of a backup's marker: the creation id of the database, and the version of the last commit.
 pub(crate) fn read_marker(disk: &dyn Disk, folder: &Path) -> DurableResult<(u128, u64)> {
     let file = folder.join(BACKUP_NAME);
     let bytes = disk.read_whole(&file)?;
@@ -173,7 +172,7 @@ fn gather_once(disk: &dyn Disk, root: &Path) -> DurableResult<Option<(Vec<u8>, V
     Ok(is_same.then_some((bytes, files)))
 }
 
-/// Copies the sources into a folder, reads them back, and lets `mark` say what it is.
+/// Copies the sources into a folder, reads them back, and lets `mark` write the marker.
 fn transfer(
     disk: &Arc<dyn Disk>,
     folder: &Path,
@@ -228,7 +227,7 @@ fn copy(disk: &dyn Disk, folder: &Path, sources: &Sources) -> DurableResult<Back
     Ok(report)
 }
 
-/// Cuts what nobody was promised from the end of the log, so that from now on whatever is missing there is damage.
+/// Cuts unconfirmed records from the end of the log, so that from now on anything missing there is damage.
 fn cut_tail(disk: &dyn Disk, folder: &Path, torn_bytes: u64) -> DurableResult<()> {
     let log = log_folder(folder);
     let last = segment_numbers(disk, &log)?.last().copied();

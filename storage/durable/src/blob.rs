@@ -14,7 +14,7 @@ pub struct BlobRef {
 }
 
 impl BlobRef {
-    /// Set in the offset of a blob that is kept in parts: what lies there is the list of their references. Offsets are multiples of 16.
+    /// Set in the offset of a blob that is kept in parts: the list of their references is stored there. Offsets are multiples of 16.
     const PARTS_FLAG: u64 = 1;
 
     /// The reference to a blob whose parts are listed in the blob at this one.

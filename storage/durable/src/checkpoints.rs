@@ -1,6 +1,6 @@
 //! Checkpoints: the state at one commit version, so that recovery need not begin at the beginning of time.
 //!
-//! Question: how is a large state replaced by the next one, when the power may fail in between?
+//! Problem: replace a large state by the next one, when the power may fail in between.
 //! Idea: pieces of state are immutable blobs, a manifest says which blobs make a checkpoint, and one small file names the manifest. New
 //! blobs go to new files, so a checkpoint shares what did not change with the one before; the rename of `CURRENT` is the only
 //! moment that counts.

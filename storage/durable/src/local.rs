@@ -51,7 +51,7 @@ impl LocalFolder {
         &self.folder
     }
 
-    /// Changes the log. After a panic nobody knows what of it is written, so it takes no more.
+    /// Changes the log. After a panic its state is unknown, so it takes no more.
     fn with_log(&self, change: impl FnOnce(&mut Log) -> DurableResult<()>) -> DurableResult<()> {
         let mut log = self.log.lock();
         caught(|| change(&mut log)).unwrap_or_else(|panicked| Err(log.poison(panicked.to_string())))

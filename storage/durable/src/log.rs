@@ -1,6 +1,6 @@
 //! The commit log: an ordered list of records that a crash cannot take back.
 //!
-//! Question: what does "committed" mean when the power may fail at any moment?
+//! Problem: what does "committed" mean when the power may fail at any moment?
 //! Idea: append each group of commits with one write, sync, and only then confirm. On open, read until the first bad record; it is
 //! where the power failed, or it is damage, and `frame` tells which.
 //! Invariant: segments follow each other without a gap; only the last may have a torn tail, and it is cut on open before anything is
@@ -33,7 +33,7 @@ pub const GROUP_BYTES_MAX: u64 = 1 << 30;
 /// Bytes that the log adds to each record.
 pub const RECORD_FRAME_BYTES: usize = FRAME_BYTES;
 
-/// The largest segment that may be asked for: with a whole group behind it, offsets stay below 4 GiB.
+/// The largest segment size: with a whole group behind it, offsets stay below 4 GiB.
 pub const SEGMENT_BYTES_LARGEST: u64 = 1 << 30;
 
 /// A buffer for groups is kept between appends up to this size, given back above.
@@ -223,7 +223,7 @@ impl Log {
         Ok(is_before.then_some(self.segments[0]))
     }
 
-    /// The first segment was removed; it had so many bytes.
+    /// The first segment was removed; it had `length` bytes.
     pub(crate) fn forget_first(&mut self, length: u64) {
         self.segments.remove(0);
         self.earlier_bytes -= length;
@@ -343,7 +343,7 @@ impl Log {
         Ok(())
     }
 
-    /// After a write or sync that failed, other than for lack of space, nobody knows what is on disk.
+    /// After a write or sync that failed, other than for lack of space, the state of the disk is unknown.
     fn unconfirmed_on_error<T>(&mut self, outcome: Result<T, DiskError>) -> DurableResult<T> {
         outcome.map_err(|cause| {
             self.poisoned = Some(cause.to_string());
@@ -400,7 +400,7 @@ fn unfinished(
     Ok(Segment { number, base_version: walk.last_version })
 }
 
-/// What a segment holds before its tail.
+/// The valid part of a segment before its tail.
 struct GoodPart {
     /// Bytes of good frames, the header included.
     length: u64,
@@ -410,7 +410,7 @@ struct GoodPart {
     last_version: u64,
 }
 
-/// How far the last segment is good. Damage to what was durable is an error.
+/// How far the last segment is valid. Damage to durable data is an error.
 fn good_part(segment: Segment, bytes: &[u8], path: &Path) -> DurableResult<GoodPart> {
     let mut walk = segment.walk();
     let mut durable = 0;

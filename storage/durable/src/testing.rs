@@ -7,7 +7,7 @@ use world::disk::{Disk, SimDisk};
 
 use crate::{DurableError, DurableResult, Log, LogOptions};
 
-/// A commit version and what was committed there.
+/// A commit version and its record.
 pub(crate) type Entry = (u64, Vec<u8>);
 
 /// The folder of the database in tests; it exists and is durable.

@@ -1,4 +1,4 @@
-//! Reads every byte of a database and says what is wrong, all of it, without changing anything but taking the lock.
+//! Reads every byte of a database and reports all damage, without changing anything but taking the lock.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::log::frame::was_durable;
 use crate::log::segment::{Segment, segment_numbers};
 use crate::{DurableError, DurableResult, Folder, OpenMode};
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Files read to their end.
@@ -42,7 +42,7 @@ pub struct Problem {
     pub file: PathBuf,
     /// Where in it, in bytes.
     pub offset: u64,
-    /// What is wrong there.
+    /// The damage.
     pub what: String,
 }
 
@@ -84,7 +84,7 @@ fn verify_backup(disk: &dyn Disk, root: &Path) -> DurableResult<Report> {
     Ok(report)
 }
 
-/// Verifies checkpoints and log of a folder, whatever it is.
+/// Verifies checkpoints and log of a folder, be it a database or a backup.
 pub(crate) fn verify_files(disk: &dyn Disk, root: &Path) -> DurableResult<Report> {
     let mut report = Report::default();
     let current = report.collect(read_current(disk, root))?;

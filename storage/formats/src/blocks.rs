@@ -1,6 +1,6 @@
 //! A stream of CSV as blocks of whole records, so that several threads can parse one file.
 //!
-//! Blocks are cut one after the other (whoever needs one takes the next), because only a reader that comes from the beginning knows whether a
+//! Blocks are cut one after the other, by the thread that needs the next one, because only a reader that comes from the beginning knows whether a
 //! line end lies inside quotes. Cutting costs a search for line ends; parsing, the larger part, runs in parallel.
 //! Invariant: blocks in order are the file, without what was skipped as too long.
 
@@ -72,7 +72,7 @@ impl BlockReader {
     pub fn held_bytes(&self) -> usize {
         self.rest.capacity()
     }
-    /// Cuts blocks of about so many bytes, and takes records of so many for broken.
+    /// Cuts blocks of about `block_bytes` bytes, and takes records beyond `record_bytes_max` for broken.
     #[must_use]
     pub fn with_sizes(mut self, block_bytes: usize, record_bytes_max: usize) -> BlockReader {
         (self.block_bytes, self.record_bytes_max) = (block_bytes, record_bytes_max);
@@ -122,7 +122,7 @@ impl BlockReader {
         record_length(bytes, self.format).or((self.ended && !bytes.is_empty()).then_some(bytes.len()))
     }
 
-    /// Ends `block` after `length` bytes of whole records, or takes what cannot be whole as it is.
+    /// Ends `block` after `length` bytes of whole records, or takes an incomplete rest as it is.
     fn cut(&mut self, block: &mut Block, length: usize) {
         let left = &block.bytes[length..];
         let length = if self.ended && !self.is_open(left) {

@@ -1,13 +1,13 @@
-//! JSON as a value: what numbers, texts, lists and objects of JSON stand for, wherever it is read.
+//! JSON as values: numbers, texts, lists and objects of JSON, wherever it is read.
 //!
-//! Whole numbers are integers and must fit into 64 bits with a sign; all other numbers are floats. What an object is, its reader says: a
-//! map ([`value`]), or one of the forms of [`crate::typed`].
+//! Whole numbers are integers and must fit into 64 bits with a sign; all other numbers are floats. The reader defines the meaning of an object: a map
+//! ([`value`]), or one of the forms of [`crate::typed`].
 
 use model::Value;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
-/// What makes a value of an object, or says what is wrong with it.
+/// Makes a value of an object, or returns its fault.
 pub type ReadObject<'a> = dyn Fn(&Map<String, Json>) -> Result<Value, String> + 'a;
 
 /// The value that JSON stands for; objects are maps.
@@ -18,7 +18,7 @@ pub fn value(json: &Json) -> Result<Value, String> {
     value_with(json, &|object| map(object, value))
 }
 
-/// The value that JSON stands for, where `object` says what an object is.
+/// The value of JSON, where `object` interprets objects.
 ///
 /// # Errors
 /// As [`value`], and those of `object`.
@@ -45,7 +45,7 @@ pub fn number(number: &Number) -> Result<Value, String> {
     }
 }
 
-/// The list of what `each` makes of the items.
+/// The list of `each` applied to the items.
 ///
 /// # Errors
 /// Those of `each`; the list is too large.
@@ -54,7 +54,7 @@ pub fn list(items: &[Json], each: impl Fn(&Json) -> Result<Value, String>) -> Re
     Value::try_list(items).map_err(|error| error.to_string())
 }
 
-/// The map of what `each` makes of the fields.
+/// The map of `each` applied to the fields.
 ///
 /// # Errors
 /// Those of `each`; the map is too large.

@@ -17,7 +17,7 @@ const METERED_BYTES: usize = 4 * 1024;
 /// Characters of a wrong number that a message shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
 
-/// Is told how many bytes more of a value are held; an error ends the reading.
+/// Called with further bytes of a value; an error ends the reading.
 pub type JsonMeter = Box<dyn FnMut(usize) -> io::Result<()> + Send>;
 
 /// A wrong number as a message shows it.
@@ -90,13 +90,13 @@ fn quoted(text: &str) -> String {
 pub enum JsonError {
     /// The bytes cannot be read.
     Unreadable(io::Error),
-    /// What is wrong at this line and column, both from 1.
+    /// A fault at this line and column, both from 1.
     Wrong {
         /// From 1.
         line: u64,
         /// From 1, in bytes.
         column: u64,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
 }
@@ -112,7 +112,7 @@ pub struct JsonReader {
     value_bytes: u64,
     depth: usize,
     meter: Option<JsonMeter>,
-    /// Bytes of parts that the meter was not told of yet.
+    /// Bytes of parts that are not metered yet.
     unmetered: usize,
 }
 
@@ -126,7 +126,7 @@ impl JsonReader {
     pub fn new(source: Box<dyn Read + Send>) -> JsonResult<JsonReader> {
         JsonReader::with(source, None)
     }
-    /// Reads from bytes, and tells a meter of what is held.
+    /// Reads from bytes, and reports memory to a meter.
     ///
     /// # Errors
     /// The bytes cannot be read.
@@ -161,7 +161,7 @@ impl JsonReader {
     pub fn held_bytes(&self) -> usize {
         self.buffer.capacity()
     }
-    /// What is wrong at the next byte.
+    /// The error for a fault at the next byte.
     pub fn wrong(&self, what: impl Into<String>) -> JsonError {
         JsonError::Wrong { line: self.line, column: self.column, what: what.into() }
     }
@@ -195,7 +195,7 @@ impl JsonReader {
         self.pass(byte)?;
         Ok(byte)
     }
-    /// A part of a value is held that has so many bytes beside its place in a list.
+    /// Counts a part of a value that has this many bytes beside its entry in a list.
     fn hold(&mut self, bytes: usize) -> JsonResult<()> {
         let Some(meter) = &mut self.meter else { return Ok(()) };
         self.unmetered += size_of::<Json>() + bytes;

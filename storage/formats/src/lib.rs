@@ -3,9 +3,9 @@
 //! CSV and JSON as every part of the product reads them: imports, `LOAD CSV`, parameters over HTTP and in the shell. This crate opens no file;
 //! it works on bytes and on [`std::io::Read`].
 //!
-//! Reading order: [`records`] (CSV records and fields within bytes), [`blocks`] (a stream cut into blocks of whole records), [`json`] (what JSON
-//! stands for), [`json_reader`] (values of JSON from a stream), [`typed`] (JSON that keeps the type of every value), [`tables`]
-//! (what a reader of columns is asked, which lies elsewhere).
+//! Reading order: [`records`] (CSV records and fields within bytes), [`blocks`] (a stream cut into blocks of whole records), [`json`] (JSON as
+//! values), [`json_reader`] (values of JSON from a stream), [`typed`] (JSON that keeps the type of every value), [`tables`] (the traits of a reader
+//! of columns, which lies elsewhere).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

@@ -18,7 +18,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// What separates the elements of a list within a field.
+    /// The separator of list elements within a field.
     #[must_use]
     pub fn list_separator(self) -> u8 {
         if self.delimiter == b';' { b',' } else { b';' }
@@ -28,7 +28,7 @@ impl Format {
 /// One field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// What it holds, without the quotes around it.
+    /// Its content, without the quotes around it.
     pub bytes: &'a [u8],
     /// Did it stand in quotes?
     pub quoted: bool,
@@ -169,9 +169,9 @@ pub fn texts(record: &[u8], format: Format) -> FieldTexts<'_> {
     FieldTexts { rest: Some(record), format }
 }
 
-/// What [`texts`] returns.
+/// The result of [`texts`].
 pub struct FieldTexts<'a> {
-    /// What follows the fields that were taken; none behind the last.
+    /// The rest after the fields that were taken; none behind the last.
     rest: Option<&'a [u8]>,
     format: Format,
 }
@@ -202,7 +202,7 @@ impl<'a> Iterator for FieldTexts<'a> {
     }
 }
 
-/// A text and what stands behind its closing quote.
+/// A text joined with the rest behind its closing quote.
 fn joined<'a>(text: Cow<'a, str>, tail: Field<'a>) -> Result<Cow<'a, str>, String> {
     match tail.is_absent() {
         true => Ok(text),
@@ -224,7 +224,7 @@ impl<'a> Records<'a> {
         debug_assert!(!matches!(format.delimiter, b'"' | b'\n' | b'\r'), "a delimiter that ends or quotes");
         Records { rest: bytes, format, next_line: first_line }
     }
-    /// What was not read yet, and the line on which it begins.
+    /// The unread rest, and the line on which it begins.
     #[must_use]
     pub fn rest(&self) -> (&'a [u8], u64) {
         (self.rest, self.next_line)

@@ -1,13 +1,13 @@
 //! Files of columns, as `LOAD` reads them: rows with types of their own, one after another.
 //!
-//! The engine asks for rows by these traits, and a crate that knows the format answers: so the engine is built without the format's libraries.
-//! The reader says what it holds before it holds it, and the engine says whether it may.
+//! The engine reads rows through these traits, and a crate that knows the format implements them: so the engine is built without the format's
+//! libraries. The reader charges memory before it allocates, and the engine may refuse.
 
 use model::Value;
 use std::io;
 use std::sync::Arc;
 
-/// A file of which any part may be read, and the account of who reads it.
+/// A file with random access, and the account of its reader.
 pub trait MeteredFile: Send + Sync {
     /// Bytes that it has.
     fn size_bytes(&self) -> u64;
@@ -28,7 +28,7 @@ pub trait TableFormat: Send + Sync {
     /// Opens a file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the file.
     fn open(&self, file: Arc<dyn MeteredFile>) -> Result<Box<dyn TableRows>, String>;
 }
 
@@ -37,7 +37,7 @@ pub trait TableRows: Send {
     /// The next row, a map by the names of the columns; none at the end.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The fault of the file.
     fn next(&mut self) -> Result<Option<Value>, String>;
     /// Bytes that are held between two rows.
     fn held_bytes(&self) -> u64;

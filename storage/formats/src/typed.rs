@@ -1,10 +1,10 @@
-//! Values of every type as JSON that comes back the same: what a column of the type `any` holds, and the properties of a file of JSON lines.
+//! Values of every type as JSON that is read back unchanged: the content of a column of the type `any`, and the properties of a file of JSON lines.
 //!
 //! Texts, truth values, whole numbers and lists are JSON's own; a float always has a point or an exponent. All else is an object with one
 //! name: `{"$date": "2024-02-29"}`, `$localtime`, `$time`, `$localdatetime`, `$datetime`, `$duration`, `$point`, `$float` (for what JSON has no
 //! number for), `$bytes` (in hexadecimal digits), `$map`.
 //!
-//! Invariant: what is written is read as the same value; what would not be is refused where it is written.
+//! Invariant: every written value is read as the same value; one that would not be is refused when it is written.
 
 use crate::json;
 use model::json::{JSON_DEPTH_MAX, JsonShape};
@@ -52,7 +52,7 @@ pub fn temporal_text(value: &Value) -> Result<String, String> {
     }
 }
 
-/// A value as JSON, within so many lists and objects where it is written.
+/// A value as JSON, written within `around` lists and objects.
 ///
 /// # Errors
 /// It has no form, or is nested deeper than it would be read.
@@ -116,10 +116,10 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The value that a text of JSON is.
+/// The value of a text of JSON.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The fault of the text.
 pub fn read(text: &str) -> Result<Value, String> {
     JsonShape::of(text.as_bytes()).check().map_err(|error| error.to_string())?;
     let json: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;

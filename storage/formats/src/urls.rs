@@ -1,13 +1,13 @@
-//! Files behind URLs, as `LOAD` reads them: the engine asks by this trait, and a crate that knows the protocol answers. And what of a URL may be shown.
+//! Files behind URLs, as `LOAD` reads them: a trait that a crate with the protocol implements. And the parts of a URL that may be shown.
 
 use std::io::Write;
 
 /// Who reads URLs, by rules of its own.
 pub trait UrlReader: Send + Sync {
-    /// Writes what lies behind a URL into `sink`; `goes_on` is asked now and then. It may take long: it is not for the threads of queries.
+    /// Writes the content of a URL into `sink`; `goes_on` is polled now and then. It may take long: not for the threads of queries.
     ///
     /// # Errors
-    /// The rules forbid it, it cannot be read, or `goes_on` said no.
+    /// The rules forbid it, it cannot be read, or `goes_on` returned false.
     fn read(&self, url: &str, sink: &mut dyn Write, goes_on: &dyn Fn() -> bool) -> Result<(), String>;
 }
 
@@ -32,7 +32,7 @@ pub fn redacted(url: &str) -> String {
     }
 }
 
-/// Is what stands behind the host's name nothing, or a port?
+/// Is the part behind the host's name empty, or a port?
 fn ends_as_host(authority: &str) -> bool {
     let behind_address = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let name_and_port = behind_address.map_or(authority, |(_, behind)| behind);

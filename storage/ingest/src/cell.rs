@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Characters of a wrong field that a message shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
 
-/// What the fields of a column are.
+/// The type of a column's fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Int,
@@ -56,7 +56,7 @@ impl Width {
             Width::Int32 => "int32",
         }
     }
-    /// An integer that is not too wide; else what is wrong.
+    /// An integer within the width; else the fault.
     fn read(self, bytes: &[u8]) -> Result<i64, String> {
         let bits = match self {
             Width::Byte => 8,
@@ -227,7 +227,7 @@ impl<'k> Cells<'k> {
         };
         Cells { kind, sniffed, column }
     }
-    /// Appends a row; what is wrong with the field, if anything.
+    /// Appends a row; returns the fault of the field, if any.
     #[inline]
     pub fn push(&mut self, field: &Field<'_>) -> Result<(), String> {
         if field.is_absent() {
@@ -311,7 +311,7 @@ impl<'k> Cells<'k> {
     }
 }
 
-/// What a kind is called in a header.
+/// The name of a kind in a header.
 pub(crate) fn name_of(kind: &Kind) -> String {
     match kind {
         Kind::Int => "int".into(),

@@ -26,7 +26,7 @@ mod table;
 #[cfg(feature = "columnar")]
 mod values;
 
-/// What a file of columns is.
+/// The format of a file of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnarForm {
     Parquet,
@@ -84,7 +84,7 @@ pub(crate) fn rows(file: &InputFile, folder: &Path, ids: &IdNames) -> Result<Inp
     reading::rows(file, form(file)?.unwrap_or(ColumnarForm::Parquet), folder, ids)
 }
 
-/// There is nothing here that reads it.
+/// This build has no reader for it.
 #[cfg(not(feature = "columnar"))]
 pub(crate) fn rows(file: &InputFile, _: &Path, _: &IdNames) -> Result<InputFile, ImportError> {
     let name = form(file)?.unwrap_or(ColumnarForm::Parquet).name();

@@ -31,7 +31,7 @@ use model::{EdgeTypeId, KeyId, LabelId};
 use std::sync::atomic::Ordering;
 use store::{Bulk, Room, Snapshot, Store};
 
-/// What edges of the lists become part of.
+/// The label, type and keys of the edges of the lists.
 struct Kind {
     label: LabelId,
     edge_type: EdgeTypeId,

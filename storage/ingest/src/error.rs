@@ -31,51 +31,51 @@ pub enum ImportError {
         /// The path.
         path: PathBuf,
     },
-    /// No file there is laid out as asked.
+    /// No file there has the requested layout.
     Nothing {
         /// Where.
         path: PathBuf,
-        /// As what it was to be read.
+        /// The requested layout.
         layout: Layout,
     },
-    /// A file cannot be read, or is not what its first bytes promise.
+    /// A file cannot be read, or is not of the format that its first bytes promise.
     Read {
         /// The file.
         path: PathBuf,
         /// The reason.
         what: String,
     },
-    /// The first line of a file does not say what its columns are.
+    /// The first line of a file does not name its columns.
     Header {
         /// The file.
         path: PathBuf,
         /// The reason.
         what: String,
     },
-    /// The columns of a file are not what was said of them.
+    /// The columns of a file differ from the given ones.
     Columns {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
-    /// What was said of the files is wrong, or not enough.
+    /// The given mapping of the files is wrong, or incomplete.
     Mapping {
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// A line is malformed, and the import was strict.
     Rejected(Rejected),
     /// A place of a file is malformed that is read whole or not at all.
     Malformed(Rejected),
-    /// The database has it already, and the import was not told what to do then.
+    /// The database has it already, and the import has no policy for that.
     Existing {
         /// A vertex or an edge.
         what: String,
     },
     /// Values that a constraint or unique index forbids.
     Constraint {
-        /// What is broken.
+        /// The broken rule.
         what: String,
     },
     /// A graph cannot be written so that it is read again.
@@ -83,9 +83,9 @@ pub enum ImportError {
         /// Why.
         what: String,
     },
-    /// Whoever asked for it wants it no more.
+    /// The import was cancelled.
     Stopped,
-    /// The database refused what was read, or could not keep it.
+    /// The database refused the data, or could not store it.
     Database(TransactError),
 }
 
@@ -113,7 +113,7 @@ impl ImportError {
             ImportError::Database(error) => error.code(),
         }
     }
-    /// What was wrong with the columns or names of a file, where the error does not say of which file.
+    /// The error of the columns or names of a file, with the file.
     pub(crate) fn of_file(self, file: &Path) -> ImportError {
         let path = file.to_path_buf();
         match self {
@@ -128,7 +128,7 @@ impl ImportError {
     pub fn is_retryable(&self) -> bool {
         matches!(self, ImportError::Database(error) if error.is_retryable())
     }
-    /// What may help.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             ImportError::NotFound { .. } => "check the path".into(),

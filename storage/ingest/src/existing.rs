@@ -1,9 +1,9 @@
-//! Vertices that the database already has, by id: what new ids must not repeat, and what new edges may lead to.
+//! Vertices that the database already has, by id: new ids must not repeat them, and new edges may lead to them.
 //!
-//! Where the ids of a file are numbers of that file and no properties, as in what an export writes, a vertex is found by the properties that are unique among
-//! its labels. Where the id is indexed, each id is sought; where it is not, the vertices of the label are read once. Commits go on while files are
-//! read, so what was found, and what was not, is looked at once more when the import becomes part of the graph ([`Existing::check`]):
-//! only chunks that changed meanwhile, and in them only ids that came, went, or moved to another vertex.
+//! Where the ids of a file are numbers of that file and no properties, as in an export, a vertex is found by the properties that are unique among its
+//! labels. Where the id is indexed, each id is sought; where it is not, the vertices of the label are read once. Commits go on while files are read,
+//! so both hits and misses are checked once more when the import becomes part of the graph ([`Existing::check`]): only chunks that changed meanwhile,
+//! and in them only ids that came, went, or moved to another vertex.
 
 use crate::ids::{Id, IdColumn, IdMap};
 use crate::table::{Space, SpaceNo};
@@ -30,11 +30,11 @@ pub(crate) struct Existing {
     ways: Vec<Vec<Way>>,
     /// Vertices that were found.
     used: Mutex<HashSet<u32, FixedState>>,
-    /// By space: was any id not found, neither here nor in the files?
+    /// By space: was any id found neither here nor in the files?
     missed: Vec<AtomicBool>,
     /// By space: the key of its ids, and the labels of their vertices.
     watched: Vec<Option<(KeyId, BTreeSet<LabelId>)>>,
-    /// Up to here nothing changed that matters.
+    /// No relevant change up to this snapshot.
     seen: Mutex<Snapshot>,
 }
 
@@ -65,7 +65,7 @@ impl Existing {
         existing.watch(spaces, label_sets);
         Ok(existing)
     }
-    /// The label sets of what comes are known by now.
+    /// Sets the label sets of the new vertices.
     pub fn watch(&mut self, spaces: &[Space], label_sets: &[LabelSets]) {
         let of_space = |(space, sets): (&Space, &LabelSets)| {
             let labels = sets.iter().flatten().chain(&space.labels).copied().collect();
@@ -78,7 +78,7 @@ impl Existing {
         self.missed[space].store(true, Ordering::Relaxed);
     }
 
-    /// Fails where commits up to `current` changed what was looked up.
+    /// Fails where commits up to `current` changed a result of a look-up.
     pub fn check(&self, built: &Built, current: &Snapshot) -> Result<(), StoreError> {
         let mut seen = self.seen.lock();
         let used = self.used.lock();
@@ -109,7 +109,7 @@ impl Existing {
         Ok(())
     }
 
-    /// What it looks into.
+    /// The snapshot of its look-ups.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -188,7 +188,7 @@ fn ids_of(
     Ok(ids)
 }
 
-/// May a vertex with this id and one of the labels be among what was built?
+/// May a vertex with this id and one of the labels be among the built ones?
 fn may_hold(built: &Built, id: &KeptId, key: KeyId, labels: &BTreeSet<LabelId>) -> Result<bool, StoreError> {
     let value = match id {
         KeptId::Int(int) => Value::Int(*int),

@@ -1,9 +1,10 @@
 //! A graph out into files that [`crate::import`] reads back to an equal one.
 //!
-//! `csv` and `parquet` write a file for each set of labels and each type (`sheets`): the graph is read twice from one snapshot, what columns there are, then
-//! the rows. `jsonl` writes one file, an object a line, and `cypher` a script. Nodes are numbered for the files only: the numbers are no properties.
+//! `csv` and `parquet` write a file for each set of labels and each type (`sheets`): the graph is read twice from one snapshot, first for the
+//! columns, then for the rows. `jsonl` writes one file, an object a line, and `cypher` a script. Nodes are numbered for the files only: the numbers
+//! are no properties.
 //!
-//! Invariant: what a format cannot say is refused, and then no file is left.
+//! Invariant: a graph that a format cannot express is refused, and then no file is left.
 
 mod cypher;
 mod graph;
@@ -64,7 +65,7 @@ impl Drop for OwnFolder {
 /// Writes files into a folder that is missing or empty; where that fails, none is left.
 ///
 /// # Errors
-/// The folder holds something already, or what `write` says.
+/// The folder is not empty, or an error of `write`.
 pub fn in_new_folder<T, E: From<ImportError>>(
     to: &Path,
     write: impl FnOnce() -> Result<T, E>,

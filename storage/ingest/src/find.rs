@@ -1,4 +1,4 @@
-//! Which files there are to import: a file, all files of a folder and the folders in it, or what a tar archive holds.
+//! Finds the files to import: a file, all files of a folder and the folders in it, or the content of a tar archive.
 //!
 //! An archive is unpacked into a temporary folder that goes away with the import, since its files are needed in another order than
 //! they come in; messages name them by their place in the archive.
@@ -35,7 +35,7 @@ pub(crate) struct Inputs {
     names: DefaultNames,
 }
 
-/// What a file is, by how it begins.
+/// The format of a file, by its first bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileForm {
     /// Lines of text.
@@ -110,7 +110,7 @@ impl Inputs {
         }
         self.add_file(InputFile::new(from.to_path_buf(), shown.to_path_buf())?, shown)
     }
-    /// A file, or what an archive holds.
+    /// Adds a file, or the content of an archive.
     fn add_file(&mut self, file: InputFile, shown: &Path) -> Result<(), ImportError> {
         let is_archive =
             source::head(&file)?.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar"));

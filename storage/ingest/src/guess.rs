@@ -1,10 +1,10 @@
-//! Ordinary CSV of which nobody said what it is: told by the names of the columns, and by which ids are met where.
+//! Guesses the meaning of ordinary CSV without a mapping: by the names of the columns, and by where ids occur.
 //!
 //! - A file with two columns such as `from` and `to`, or `person_id` and `city_id` and no id of its own, holds relationships; its name is their type.
 //! - Any other holds nodes; its name is their label, and `id`, `person_id` in `people.csv` and the like is the column of the ids.
 //! - An end leads to the nodes that its column is named after, to the only nodes there are, or to those whose ids it holds.
 //!
-//! What is not clear is refused, with the flags that would say it. Where there are only relationships, the nodes are made of their ends.
+//! An ambiguous file is refused, naming the flags that would decide. Where there are only relationships, the nodes are made of their ends.
 
 use crate::headers::{upper_snake, without_part_numbers};
 use crate::mapping::{MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping};
@@ -40,16 +40,16 @@ const ENDS: [(&str, &str); 16] = [
 ];
 /// Names of a column of ids.
 const IDS: [&str; 6] = ["id", "_id", "uid", "uuid", "key", "nodeid"];
-/// Records at the beginning of a file by which it is told to which nodes an end leads.
+/// Records at the beginning of a file by which the nodes of its ends are guessed.
 const SAMPLE_MAX: usize = 20_000;
-/// What may separate the ends of a list of relationships.
+/// Possible separators of the ends of a list of relationships.
 const LIST_DELIMITERS: [u8; 5] = [b'\t', b',', b';', b'|', b' '];
 
 /// A file that has the form of CSV.
 struct Looked {
     file: usize,
     shape: Shape,
-    /// What the file is called, in lower case.
+    /// The name of the file, in lower case.
     stem: String,
 }
 
@@ -212,7 +212,7 @@ impl Guessing<'_> {
         looked.ends().or_else(|| looked.foreign().filter(|_| self.looked.len() > 1))
     }
 
-    /// What the files hold, and whether the nodes are made of ends.
+    /// The meaning of the files, and whether the nodes are made of ends.
     fn mapping(&self) -> Result<(Mapping, bool), ImportError> {
         let mut mapping = Mapping::default();
         let nodes: Vec<&Looked> = self.looked.iter().filter(|looked| self.ends(looked).is_none()).collect();

@@ -1,4 +1,4 @@
-//! CSV with Neo4j-admin style headers: the first line says of each column what it is, `name:TYPE(Group){options}`.
+//! CSV with Neo4j-admin style headers: the first line has the role and type of each column, `name:TYPE(Group){options}`.
 //!
 //! `id:ID(Person)`, `:LABEL`, `:START_ID(Person)`, `:END_ID(Person)`, `:TYPE`, `:IGNORE`, `age:int`, `tags:string[]`; Neptune's `~id`,
 //! `~label`, `~from`, `~to` are read as well. A header may lie in a file of its own, named like the others with `header` at the end
@@ -20,7 +20,7 @@ use formats::records::{Field, Format, record_length, split, trimmed};
 use model::KeyId;
 use store::Names;
 
-/// What may separate fields, in the order of preference.
+/// Possible separators of fields, in the order of preference.
 pub(crate) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// One column as a header describes it.
@@ -30,7 +30,7 @@ pub(crate) struct HeaderColumn {
     /// In upper case where it is one of the structural ones (`ID`, `START_ID`, …).
     pub type_name: String,
     pub group: String,
-    /// What stands between braces.
+    /// The text between braces.
     pub options: String,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn first_record(file: &InputFile) -> Result<Option<Vec<u8>>, ImportEr
     Ok(found.filter(|record| !record.is_empty() && length < HEAD_BYTES))
 }
 
-/// What separates the columns of a header: the candidate that is met most often outside of parentheses and braces.
+/// The separator of a header's columns: the candidate that occurs most often outside of parentheses and braces.
 pub(crate) fn delimiter_of(header: &[u8]) -> u8 {
     let mut counts = [0usize; DELIMITERS.len()];
     let mut depth = 0usize;
@@ -230,7 +230,7 @@ struct Making<'m> {
     file: &'m InputFile,
     at: usize,
     format: Format,
-    /// What the files are called.
+    /// The names of the files.
     name: &'m str,
     skip: usize,
 }

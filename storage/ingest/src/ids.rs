@@ -12,7 +12,7 @@ use model::{Column, Nulls};
 use parking_lot::Mutex;
 use store::Parallel;
 
-/// What an unused place of an array holds.
+/// The content of an unused entry of an array.
 pub(crate) const NO_ROW: u32 = u32::MAX;
 /// Hash tables of a large map.
 const SHARDS: usize = 16;

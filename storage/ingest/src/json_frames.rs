@@ -158,7 +158,7 @@ fn list(
     each_element(reader, "a list is expected", found)
 }
 
-/// The same for who reads other forms; says what is expected where there is no list.
+/// The same for readers of other forms; the error describes the expected form where there is no list.
 pub(crate) fn each_element<E: From<JsonError>>(
     reader: &mut JsonReader,
     expected: &str,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Whole numbers up to here are floats exactly.
 const EXACT_MAX: u64 = 1 << 53;
 
-/// What every line of typed GraphSON holds, and no other.
+/// Occurs in every line of typed GraphSON, and in no other.
 const GRAPHSON_MARK: &[u8] = b"\"@type\":\"g:";
 
 /// Does the file begin as a list of objects or an object does?
@@ -207,7 +207,7 @@ fn number_of(number: String) -> Value {
     }
 }
 
-/// What was seen of a column.
+/// Observations of a column.
 #[derive(Default)]
 struct JsonColumn {
     kind: Option<ColumnKind>,

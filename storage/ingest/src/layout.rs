@@ -1,4 +1,4 @@
-//! How files are laid out: as asked, or found out from their names and first lines.
+//! The layout of files: as requested, or detected from their names and first lines.
 
 use crate::edge_list::{self, EdgeLists};
 use crate::find::Inputs;
@@ -9,7 +9,7 @@ use crate::{ImportError, ImportOptions, Layout, Understood, guess, headers, ldbc
 use std::path::PathBuf;
 use store::Names;
 
-/// What is to be done with the files.
+/// The plan for the files.
 pub(crate) enum Plan {
     Tables(Tables),
     EdgeLists(EdgeLists),
@@ -22,7 +22,7 @@ impl Plan {
             plan.spaces[space].kind = IdKind::Text;
         }
     }
-    /// What ordinary files were understood to be.
+    /// The detected meaning of ordinary files.
     pub fn understood(&self) -> &[Understood] {
         match self {
             Plan::Tables(plan) => &plan.understood,

@@ -14,7 +14,7 @@ use formats::records::Format;
 use model::{KeyId, LabelId};
 use store::{Names, StoreError};
 
-/// What separates elements of a list property.
+/// Separator of elements of a list property.
 const LIST_SEPARATOR: u8 = b';';
 
 /// Entity by its name in file names: id space, labels.
@@ -82,7 +82,7 @@ const FOREIGN: [(&str, &[&str], &str, &str, bool); 8] = [
 const INDEXES: [(&str, &str); 5] =
     [("Person", "firstName"), ("Tag", "name"), ("TagClass", "name"), ("Place", "name"), ("Country", "name")];
 
-/// What a file name says.
+/// The meaning of a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileName {
     /// Vertices of the entity (its place among the entities).
@@ -97,7 +97,7 @@ fn entity(name: &str) -> Option<usize> {
     ENTITIES.iter().position(|(entity, _, _)| name.eq_ignore_ascii_case(entity))
 }
 
-/// What the name of a file says, if the benchmark's generator could have given it.
+/// The meaning of the name of a file, if the benchmark's generator could have given it.
 pub(crate) fn file_name(file: &InputFile) -> Option<FileName> {
     let stem = match file.stem() {
         part if part.starts_with("part-") => file.shown.parent()?.file_name()?.to_str()?,

@@ -1,14 +1,14 @@
-//! # ingest: other people's files into a bulk build, and a graph out into files
+//! # ingest: files of other systems into a bulk build, and a graph out into files
 //!
 //! One call, [`import`], reads LDBC SNB folders, CSV with Neo4j-style headers or without, JSON, Parquet, Arrow, or bare edge lists; plain, gzip
 //! or zstd, single, in folders, or in a tar archive. It parses in parallel, builds chunks without going through transactions, and becomes
 //! durable and visible at once: until then the database is as it was, whatever happens.
 //!
-//! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes; [`formats`] says which records and
-//! fields), `cell` and `ids` (which values), `work` and `work_queue` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
-//! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become
-//! tables first: `staged`, `json_rows` with `json_frames`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
-//! database holds already); `export` (a graph to files); `urls` (which URLs `LOAD` may read), [`remote`] (files of an import behind URLs).
+//! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (bytes of files; [`formats`] for records and fields), `cell` and `ids`
+//! (values), `work` and `work_queue` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (the meaning of files, as `table`s) and
+//! `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become tables first: `staged`, `json_rows`
+//! with `json_frames`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (existing data of the database); `export` (a graph
+//! to files); `urls` (which URLs `LOAD` may read), [`remote`] (files of an import behind URLs).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -78,17 +78,17 @@ use transact::{Engine, TransactError};
 use vertices::Stop;
 use work::Work;
 
-/// Times that files are read again because what they speak of was changed by others meanwhile.
+/// Times that files are read again because commits changed the entities that they name.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Part of the bytes given that the build may take: half, since the database holds pages of what was built meanwhile.
+/// Part of the given bytes that the build may take: half, since the database holds pages of the built chunks meanwhile.
 const ROOM_SHARE: usize = 2;
 
 /// Reads the files that `options` names into the database. Nothing is visible before all of it is durable. Readers and writers go on
 /// meanwhile; writers wait for the last step only, which is short.
 ///
-/// Into a database that holds something already, vertices are added whose ids are new (by label and id property), and edges may lead
-/// to vertices that are there. What becomes of vertices and edges that are there already, [`ExistingPolicy`] says.
+/// Into a database that is not empty, vertices are added whose ids are new (by label and id property), and edges may lead to existing vertices.
+/// [`ExistingPolicy`] decides about vertices and edges that exist already.
 ///
 /// # Errors
 /// See [`ImportError`]; the database is unchanged then.
@@ -138,7 +138,7 @@ pub fn schema(options: &ImportOptions) -> Result<Vec<String>, ImportError> {
     find::schema(options)
 }
 
-/// Reads all files and puts what they hold into the graph.
+/// Reads all files and puts their content into the graph.
 fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOptions) -> Result<Counts, Stop> {
     let given = engine.snapshot();
     let spill = match options.memory_bytes {

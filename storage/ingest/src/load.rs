@@ -26,14 +26,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use store::{Bulk, Names, Room, Snapshot, Store};
 
-/// What was added, by kind.
+/// Counts of added entities, by kind.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub vertices: BTreeMap<Vec<LabelId>, u64>,
     pub edges: BTreeMap<EdgeTypeId, u64>,
     /// Vertices and edges that were there.
     pub existing: u64,
-    /// What vertices are known by: the keys of their ids, and whether files speak of them as ends of edges alone.
+    /// The keys by which vertices are identified, and whether files name them as ends of edges alone.
     pub known_by: BTreeMap<(LabelId, KeyId), bool>,
 }
 
@@ -63,7 +63,7 @@ impl Counts {
     }
 }
 
-/// What was read of the files: all that a build needs.
+/// The content of the files, as a build needs it.
 pub(crate) struct Loaded<'a> {
     pub bulk: Bulk<'a>,
     pub counts: Counts,

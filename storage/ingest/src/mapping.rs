@@ -1,4 +1,4 @@
-//! Which columns of ordinary files are what: said by flags, or by a small file of TOML.
+//! The roles of columns of ordinary files: from flags, or from a small file of TOML.
 //!
 //! ```toml
 //! [[nodes]]
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "mapping-files")]
 const MAPPING_BYTES_MAX: u64 = 16 << 20;
 
-/// What becomes of a column.
+/// The treatment of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(untagged))]
 pub enum MappedColumn {
@@ -49,7 +49,7 @@ pub enum MappedColumn {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(deny_unknown_fields))]
 pub struct MappedFile {
-    /// What separates its fields: one character.
+    /// The separator of its fields: one character.
     pub delimiter: Option<char>,
     /// Does its first line name the columns? Yes, where absent.
     pub header: Option<bool>,
@@ -70,7 +70,7 @@ pub struct MappedNodes {
     labels: Vec<String>,
     /// The column with the ids; nothing leads to nodes without.
     pub id: Option<String>,
-    /// What becomes of columns.
+    /// The treatment of columns.
     #[cfg_attr(feature = "mapping-files", serde(default))]
     pub columns: BTreeMap<String, MappedColumn>,
     /// How it is read.
@@ -113,7 +113,7 @@ pub struct MappedEdges {
     pub from: MappedEnd,
     /// Where they end.
     pub to: MappedEnd,
-    /// What becomes of columns.
+    /// The treatment of columns.
     #[cfg_attr(feature = "mapping-files", serde(default))]
     pub columns: BTreeMap<String, MappedColumn>,
     /// How it is read.

@@ -1,13 +1,13 @@
-//! What is imported and how, and what came of it.
+//! Options and reports of imports.
 
 use crate::{Mapping, Understood};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Label that vertices of an edge list get unless another is asked for.
+/// Default label of vertices of an edge list.
 pub const DEFAULT_VERTEX_LABEL: &str = "Node";
-/// Type that edges of an edge list get unless another is asked for.
+/// Default type of edges of an edge list.
 pub const DEFAULT_EDGE_TYPE: &str = "EDGE";
 /// Rejected lines that a report shows; the others are only counted.
 pub const REJECTED_SHOWN_MAX: usize = 10;
@@ -24,11 +24,11 @@ pub enum Layout {
     Headers,
     /// Edge lists.
     Edges,
-    /// Ordinary CSV, whose first line names the columns; what rows are, is told by columns.
+    /// Ordinary CSV, whose first line names the columns; the columns decide the kind of rows.
     Csv,
 }
 
-/// What becomes of vertices and edges that the database has already.
+/// How vertices and edges that the database has already are treated.
 ///
 /// A vertex is there if the database has one with the id, under one of the labels of the row. An edge is there if the database has one of the
 /// same type between the same two vertices with the same properties and no others; each of the database counts for one of the files. Vertices of
@@ -55,37 +55,37 @@ pub struct Progress {
     pub vertices: u64,
     /// Edges so far.
     pub edges: u64,
-    /// What is being done.
+    /// The current phase.
     pub phase: &'static str,
 }
 
-/// Who is told how far an import is.
+/// Called with the progress of an import.
 pub type ProgressListener = Arc<dyn Fn(&Progress) + Send + Sync>;
 
-/// Who is told what a file was understood to be, before it is used.
+/// Called with the detected meaning of a file, before it is used.
 pub type UnderstoodListener = Arc<dyn Fn(&Understood) + Send + Sync>;
 
-/// What to import.
+/// Options of an import.
 #[derive(Clone, Default)]
 pub struct ImportOptions {
     /// A folder, a file, or a tar archive of a folder, each plain or compressed by gzip or zstd; `-` is standard input. Left alone where there
     /// is a mapping. It may be a URL, and so may each file of a mapping: see [`crate::remote`].
     pub from: PathBuf,
-    /// Paths that messages call by other names: what was brought from elsewhere, and where it was.
+    /// Paths with other names in messages: of downloaded files, with their origins.
     pub told_as: Vec<(PathBuf, PathBuf)>,
-    /// Which ordinary files hold what; nothing else is read then.
+    /// The meaning of ordinary files; nothing else is read then.
     pub mapping: Mapping,
     /// Words that stand for no value in ordinary files, beside an empty field and `\N`.
     pub nulls: Vec<String>,
     /// Read and count everything, and change nothing.
     pub dry_run: bool,
-    /// Told what ordinary files were understood to be.
+    /// Called with the detected meaning of ordinary files.
     pub understood: Option<UnderstoodListener>,
     /// How it is laid out.
     pub layout: Layout,
     /// Stop at the first malformed line, and change nothing.
     pub strict: bool,
-    /// What becomes of vertices and edges that are there already.
+    /// How vertices and edges that exist already are treated.
     pub existing: ExistingPolicy,
     /// Threads; one a core where absent.
     pub threads: Option<usize>,
@@ -95,10 +95,10 @@ pub struct ImportOptions {
     pub vertex_label: Option<String>,
     /// Type of the edges of edge lists; [`DEFAULT_EDGE_TYPE`] where absent.
     pub edge_type: Option<String>,
-    /// What separates fields; found out from the first line where absent.
+    /// The separator of fields; detected from the first line if absent.
     pub delimiter: Option<u8>,
-    /// Bytes of memory that the import may take, beside the ids of the vertices; what does not fit is put aside in a temporary file.
-    /// About as much as twice the graph where absent.
+    /// Bytes of memory that the import may take, beside the ids of the vertices; the rest is spilled to a temporary file. About twice the graph if
+    /// absent.
     pub memory_bytes: Option<u64>,
     /// Once it is true, the import ends soon with an error, and has changed nothing.
     pub stop: Option<Arc<AtomicBool>>,
@@ -107,7 +107,7 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// What messages call a path.
+    /// The name of a path in messages.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
         let known = self.told_as.iter().find_map(|(here, told)| Some((path.strip_prefix(here).ok()?, told)));
         match known {
@@ -129,7 +129,7 @@ pub struct Rejected {
     pub what: String,
 }
 
-/// What an import did.
+/// The report of an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportReport {
     /// Vertices added.
@@ -154,7 +154,7 @@ pub struct ImportReport {
     pub by_label: Vec<(String, u64)>,
     /// Edges by type, sorted by name.
     pub by_type: Vec<(String, u64)>,
-    /// What vertices are known by in a later import.
+    /// How vertices are identified in a later import.
     pub known_by: Vec<KnownBy>,
 }
 
@@ -165,6 +165,6 @@ pub struct KnownBy {
     pub label: String,
     /// The property that keeps their ids.
     pub property: String,
-    /// Do the files speak of them as ends of edges alone? Then they may be there already, whatever is said of others.
+    /// Do the files name them as ends of edges alone? Then they may exist already under any policy.
     pub is_implied: bool,
 }

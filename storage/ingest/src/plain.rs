@@ -1,6 +1,6 @@
-//! Ordinary CSV, whose first line names the columns and nothing more: a mapping says what the rows are, and the fields what the types are.
+//! Ordinary CSV, whose first line names the columns and nothing more: a mapping defines the rows, and the fields their types.
 //!
-//! Cost: every file is read once more than typed headers ask for, in parallel, since only all fields together say the type of a column.
+//! Cost: every file is read once more than with typed headers, in parallel, since only all fields together determine the type of a column.
 
 use crate::cell::{self, Kind};
 use crate::mapping::{MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping};
@@ -21,13 +21,13 @@ use store::Names;
 /// Columns that a message names.
 const COLUMNS_SHOWN_MAX: usize = 30;
 
-/// A file and what a mapping says of it.
+/// A file and its mapping.
 pub(crate) struct Mapped<'m> {
     pub file: usize,
     pub rows: MappedRows<'m>,
 }
 
-/// What the rows of a file are.
+/// The kind of a file's rows.
 #[derive(Clone, Copy)]
 pub(crate) enum MappedRows<'m> {
     Nodes(&'m MappedNodes),
@@ -126,7 +126,7 @@ fn names_shown(names: &[String]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// What the columns of each file hold.
+/// Surveys the columns of each file.
 fn survey(
     files: &[InputFile],
     mapped: &[Mapped<'_>],
@@ -307,7 +307,7 @@ impl Making<'_> {
         });
     }
 
-    /// What each column is; columns that are neither id nor end are properties.
+    /// The role of each column; columns that are neither id nor end are properties.
     fn table(
         &mut self,
         file: &InputFile,

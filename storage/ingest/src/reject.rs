@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// A rejected line of one file.
 type Line = (u64, String);
 
-/// Rejected lines of one block, or of whatever one task looks at.
+/// Rejected lines of one block, or of one task.
 #[derive(Default)]
 pub(crate) struct Rejects {
     count: u64,
@@ -46,7 +46,7 @@ impl Rejection {
             first: Mutex::default(),
         }
     }
-    /// Takes over what was rejected of `file`.
+    /// Adds the rejected lines of `file`.
     pub fn take(&self, file: usize, rejects: Rejects) {
         if rejects.count == 0 {
             return;

@@ -16,7 +16,7 @@ mod stores;
 
 pub use names::is_url;
 
-/// Where the files of an import are, once they are here.
+/// The local copies of an import's files.
 #[derive(Debug)]
 pub struct Brought {
     /// The folder or file.
@@ -24,7 +24,7 @@ pub struct Brought {
     _folder: Option<TemporaryFolder>,
 }
 
-/// Brings what the options name by URLs, and names it by paths instead. What comes back is to be kept until the files were read.
+/// Downloads the files that the options name by URLs, and names them by paths instead. Keep the result until the files were read.
 ///
 /// # Errors
 /// As [`bring`].
@@ -56,10 +56,10 @@ pub fn bring_all(options: &mut ImportOptions) -> Result<Vec<Brought>, ImportErro
     if goes_on() { Ok(brought) } else { Err(ImportError::Stopped) }
 }
 
-/// Brings what a URL names into a temporary folder, in `beside` or where the system keeps such folders; `goes_on` is asked now and then.
+/// Downloads the files of a URL into a temporary folder, in `beside` or in the system's; `goes_on` is polled now and then.
 ///
 /// # Errors
-/// It is not there, or may not be read; the disk refuses; `goes_on` said no; the program was built without what reads it.
+/// It does not exist, or may not be read; the disk refuses; `goes_on` returned false; this build has no reader for it.
 pub fn bring(
     url: &str,
     beside: Option<&Path>,

@@ -1,7 +1,7 @@
-//! Relationships that the database has already: what an import that is repeated must not add once more.
+//! Relationships that the database has already: a repeated import must not add them once more.
 //!
-//! A relationship of the files is there already if the database has one of the same type between the same two nodes, with the same
-//! properties and no others. Each of the database counts for one of the files: where a file has three like ones and the database two, one is new.
+//! A relationship of the files exists already if the database has one of the same type between the same two nodes, with the same properties and no
+//! others. Each of the database matches one of the files: where a file has three equal ones and the database two, one is new.
 //!
 //! Cost: the relationships of every node of the database that a block's relationships leave from are read once a block.
 

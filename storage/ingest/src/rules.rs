@@ -20,7 +20,7 @@ impl Rules {
         let rules = snapshot.catalog().constraints().iter().filter(|rule| !unique(rule)).cloned();
         Rules { rules: rules.collect(), snapshot: snapshot.clone() }
     }
-    /// Rows that break a rule about one of `targets`, sorted, each with what it breaks.
+    /// Rows that break a rule about one of `targets`, sorted, each with the rule.
     pub fn broken(
         &self,
         targets: &[SchemaTarget],
@@ -50,8 +50,7 @@ impl Rules {
     }
 }
 
-/// The snapshot with the wanted indexes, as far as there are none yet. Where what is there already repeats values, the index is made
-/// without the promise that they do not repeat.
+/// The snapshot with the wanted indexes, as far as there are none yet. Where existing data repeats values, the index is not unique.
 pub(crate) fn with_indexes(
     snapshot: &Snapshot,
     place: u64,

@@ -1,7 +1,7 @@
-//! What an ordinary CSV file looks like: its encoding, its delimiter, its columns, and the type of each.
+//! Detects the format of an ordinary CSV file: its encoding, its delimiter, its columns, and the type of each.
 //!
-//! Encoding, delimiter and names are told by the beginning of a file; types by every field of it, since a type that only the first lines have
-//! makes the others wrong. A column has the narrowest type that all its fields have and that loses nothing: `007` is text.
+//! Encoding, delimiter and names are detected from the beginning of a file; types from every field of it, since a type that only the first lines have
+//! would make the others wrong. A column has the narrowest type that all its fields have and that loses nothing: `007` is text.
 
 use crate::cell::{self, Kind, is_null_word};
 use crate::headers::DELIMITERS;
@@ -12,7 +12,7 @@ use formats::records::{Field, Format, Records, split};
 use model::temporal::Kind as Instant;
 use model::temporal::build::from_text;
 
-/// Records by which a delimiter is told.
+/// Records from which a delimiter is detected.
 const RECORDS_LOOKED_AT: usize = 200;
 /// Whole numbers up to here are floats exactly.
 const EXACT_MAX: u64 = 1 << 53;
@@ -31,7 +31,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Looks at the beginning of a file; `read` and `delimiter` say what is known beforehand.
+    /// Detects the format from the beginning of a file; `read` and `delimiter` are known beforehand.
     pub fn of(file: &InputFile, read: &MappedFile, delimiter: Option<u8>) -> Result<Shape, ImportError> {
         Shape::new(file, read, delimiter, false)
     }
@@ -118,7 +118,7 @@ fn named_twice(names: &[String]) -> Option<&String> {
     names.get(at)
 }
 
-/// What is wrong with two columns of one name.
+/// The error of two columns of one name.
 pub(crate) fn called_twice(name: &str) -> String {
     format!("two columns are called `{name}`")
 }
@@ -153,7 +153,7 @@ fn is_utf8(head: &[u8]) -> bool {
     }
 }
 
-/// What separates the fields: the candidate that cuts the most records into the same number of fields, and more than one.
+/// The separator of fields: the candidate that cuts the most records into the same number of fields, and more than one.
 pub(crate) fn delimiter_of(head: &[u8]) -> u8 {
     let mut best = (0usize, 0usize, DELIMITERS[0]);
     for delimiter in DELIMITERS {
@@ -185,7 +185,7 @@ const LOCAL_DATE_TIME: u8 = 16;
 const DATE_TIME: u8 = 32;
 const ANY: u8 = 63;
 
-/// What was seen of a column.
+/// Observations of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnSurvey {
     /// Types that every field may have.
@@ -197,7 +197,7 @@ pub(crate) struct ColumnSurvey {
     words: u64,
     /// The first of these words.
     word: Option<String>,
-    /// Fields that are `\N` or what the user calls null.
+    /// Fields that are `\N` or the user's text for null.
     nulls: u64,
     values: u64,
     /// The type, where the file itself says it.
@@ -220,7 +220,7 @@ impl Default for ColumnSurvey {
 }
 
 impl ColumnSurvey {
-    /// What a file says itself of a column.
+    /// The column as declared by the file.
     pub fn known(kind: Kind, rows: u64, missing: u64) -> ColumnSurvey {
         ColumnSurvey { rows, empty: missing, known: Some(kind), ..ColumnSurvey::default() }
     }

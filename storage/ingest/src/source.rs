@@ -1,6 +1,6 @@
-//! The bytes of one input file, decompressed on the way: gzip and zstd are told by their first bytes, never by a name.
+//! The bytes of one input file, decompressed on the way: gzip and zstd are detected by their first bytes, never by a name.
 //!
-//! Invariant: what is counted as done are the bytes on disk, so that progress is true for compressed files as well.
+//! Invariant: progress counts the bytes on disk, so that it is true for compressed files as well.
 
 use crate::staged::StagedTable;
 use crate::{ImportError, Rejected};
@@ -20,7 +20,7 @@ pub(crate) use encoding::Encoding;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes at the beginning of a file by which its layout is told: a header or a first edge must end in them.
+/// Bytes at the beginning of a file from which its layout is detected: a header or a first edge must end in them.
 pub(crate) const HEAD_BYTES: usize = 256 * 1024;
 
 /// A file to read.
@@ -36,7 +36,7 @@ pub(crate) struct InputFile {
     head: OnceLock<Vec<u8>>,
     /// How its text is encoded, where that is not UTF-8 and its first bytes do not say it.
     encoding: OnceLock<Encoding>,
-    /// What is known of it, where it was made of a file that is no text.
+    /// Facts about it, where it was made of a file that is no text.
     pub staged: Option<Arc<StagedTable>>,
 }
 
@@ -49,7 +49,7 @@ impl InputFile {
     pub fn named(shown: &str) -> InputFile {
         InputFile { shown: shown.into(), ..InputFile::default() }
     }
-    /// Says how its text is encoded, before anything of it was asked for as text.
+    /// Sets the encoding of its text, before any of it is read as text.
     pub fn encode(&self, encoding: Encoding) {
         // Whoever said it first looked at the same bytes.
         let _ = self.encoding.set(encoding);
@@ -65,7 +65,7 @@ impl InputFile {
     pub fn malformed(&self, line: u64, what: impl Into<String>) -> ImportError {
         ImportError::Malformed(Rejected { file: self.shown.clone(), line, what: what.into() })
     }
-    /// Its name without folders and without what says how it is packed.
+    /// Its name without folders and without the suffixes of compression.
     pub fn name(&self) -> &str {
         let name = self.shown.file_name().and_then(|name| name.to_str()).unwrap_or("");
         let packed = [".gz", ".zst", ".zstd"];
@@ -77,7 +77,7 @@ impl InputFile {
     }
 }
 
-/// Opens a file for reading its decompressed bytes; `done` counts what was read of the file.
+/// Opens a file for reading its decompressed bytes; `done` counts the bytes read of the file.
 pub(crate) fn open(file: &InputFile, done: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, ImportError> {
     let mut source = Counted { inner: files::open_reader(&file.path)?, done };
     let head = source.inner.fill_buf().map_err(|error| file.unreadable(&error))?;

@@ -1,4 +1,4 @@
-//! A file for what an import has no room for, in a temporary folder that goes away with it.
+//! A spill file of an import, in a temporary folder that is removed with it.
 
 use crate::ImportError;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Files that hold a whole graph, nodes and relationships together, made tables before they are read: CSV with typed headers in a temporary
 //! folder, a file for each set of labels and each type.
 //!
-//! So there is one way into the database, whatever a file looks like. A reader of a form calls `found` with every [`Line`]; it is read twice, for its
-//! columns and for its rows. Each row says by its column `:ORIGIN` on which line of the file it stood, and messages name that line.
+//! So there is one way into the database, whatever the form of a file. A reader of a form calls `found` with every [`Line`]; it is read twice, for
+//! its columns and for its rows. Each row has in its column `:ORIGIN` its line in the file, and messages name that line.
 //!
 //! `lines`: an object of JSON a line; `node_link`: what networkx writes as JSON; `graphml`; `rdf`: triples.
 
@@ -25,7 +25,7 @@ pub(crate) enum Line {
     Edge { name: String, start: String, end: String, properties: Map<String, Json> },
 }
 
-/// What a file calls a node.
+/// The name of a node in a file.
 pub(crate) struct NodeId {
     pub text: String,
     /// Is it a text, even where it is written as a number would be?
@@ -35,14 +35,14 @@ pub(crate) struct NodeId {
 /// Is called with every line and its number until it is false.
 pub(crate) type TakeLine<'f> = &'f mut dyn FnMut(u64, Line) -> Result<bool, ImportError>;
 
-/// What nodes and relationships are called that the file gives no name.
+/// Default names of nodes and relationships without one in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct DefaultNames {
     pub label: String,
     pub edge_type: String,
 }
 
-/// How the ids of a file become properties, and what they mean in other files.
+/// How the ids of a file become properties, and their meaning in other files.
 pub(crate) struct Ids {
     /// The property that keeps them; none where they are numbers of the file and no more.
     pub property: Option<&'static str>,
@@ -59,7 +59,7 @@ enum Of {
 
 struct Group {
     file: RowFile,
-    /// What the column of labels or the type holds.
+    /// The kind of the column of labels or the type.
     named: Option<String>,
     columns: Vec<String>,
 }
@@ -84,7 +84,7 @@ impl Group {
     }
 }
 
-/// What was seen of a file: its kinds of rows with their columns, and what its ids are.
+/// Observations of a file: its kinds of rows with their columns, and the type of its ids.
 #[derive(Default)]
 struct Survey {
     kinds: BTreeMap<Of, Columns<String>>,
@@ -103,7 +103,7 @@ impl Survey {
         let columns = self.kinds.entry(of).or_default();
         columns.extend(properties.into_iter().map(|(name, _)| (name, ColumnKind::Any)));
     }
-    /// What the column of the ids is called: as it should be, or with `_` before it where a property of a node is called so.
+    /// The name of the column of the ids: the default, or with `_` before it where a property of a node has that name.
     fn id_column(&self, ids: &Ids) -> String {
         let Some(wanted) = ids.property else { return String::new() };
         let is_taken = |name: &String| {

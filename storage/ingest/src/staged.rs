@@ -1,4 +1,4 @@
-//! What is known of rows that were made of a file that is no text in lines: JSON, Parquet, Arrow (see `staging`).
+//! Facts about rows that were made of a file that is no text in lines: JSON, Parquet, Arrow (see `staging`).
 
 use crate::cell::Kind;
 use std::collections::BTreeSet;
@@ -11,10 +11,10 @@ pub(crate) const ORIGIN: &str = ":ORIGIN";
 /// Names of columns that hold ids, as flags or a mapping say.
 pub(crate) type IdNames = BTreeSet<String>;
 
-/// What is known of a file of rows.
+/// Facts about a file of rows.
 #[derive(Debug)]
 pub(crate) struct StagedTable {
-    /// What the file is, as messages call it.
+    /// The format of the file, in messages.
     pub form: &'static str,
     pub rows: u64,
     /// Is it one object, and nothing says that it is a row of a table?
@@ -23,7 +23,7 @@ pub(crate) struct StagedTable {
     pub columns: Vec<StagedColumn>,
 }
 
-/// What is known of a column.
+/// Facts about a column.
 #[derive(Clone, Debug)]
 pub(crate) struct StagedColumn {
     pub name: String,

@@ -1,4 +1,4 @@
-//! What a layout makes of the files: one table a file, whose columns have roles. Loading knows tables, never layouts.
+//! The result of a layout: one table a file, whose columns have roles. Loading knows tables, never layouts.
 //!
 //! An id space is a set of ids that do not repeat; every edge end names the space it looks its id up in.
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Number of an id space in its plan.
 pub(crate) type SpaceNo = usize;
 
-/// What ids of a space are as properties.
+/// The property type of a space's ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum IdKind {
     /// Integers if all are, else text.
@@ -36,7 +36,7 @@ pub(crate) struct Space {
     pub elsewhere: Option<String>,
 }
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Nothing.
@@ -88,7 +88,7 @@ pub(crate) struct EdgeTable {
     pub target: SpaceNo,
 }
 
-/// What rows are.
+/// The kind of rows.
 #[derive(Clone, Debug)]
 pub(crate) enum Rows {
     Vertices(VertexTable),
@@ -128,7 +128,7 @@ impl Table {
             _ => line,
         }
     }
-    /// What is wrong with a column, as a message says it.
+    /// A fault of a column, for a message.
     pub fn wrong(&self, column: usize, what: String) -> String {
         match self.columns.get(column).filter(|name| !name.is_empty()) {
             Some(name) => format!("column `{name}`: {what}"),
@@ -145,7 +145,7 @@ pub(crate) struct WantedIndex {
     pub unique: bool,
 }
 
-/// What a layout makes of the files.
+/// The result of a layout.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub tables: Vec<Table>,
@@ -154,7 +154,7 @@ pub(crate) struct Tables {
     /// Are the ids of every label that is met to be indexed too? Uniquely, unless several spaces share the label.
     pub index_ids: bool,
     pub skipped: Vec<PathBuf>,
-    /// What ordinary files were understood to be.
+    /// The detected meaning of ordinary files.
     pub understood: Vec<crate::Understood>,
 }
 

@@ -1,4 +1,4 @@
-//! What ordinary files were understood to be, as it is shown before it is used.
+//! The detected meaning of ordinary files, as shown before it is used.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,9 +8,9 @@ use std::path::PathBuf;
 pub struct Understood {
     /// The file.
     pub file: PathBuf,
-    /// What its rows become: `nodes :Person`.
+    /// The kind of its rows: `nodes :Person`.
     pub what: String,
-    /// What separates its fields.
+    /// The separator of its fields.
     pub delimiter: u8,
     /// How its text is encoded.
     pub encoding: &'static str,
@@ -31,7 +31,7 @@ pub struct UnderstoodColumn {
     pub name: String,
     /// The property that it becomes, where that is called otherwise.
     pub property: Option<String>,
-    /// What it is, where it is no property.
+    /// Its role, where it is no property.
     pub role: Option<&'static str>,
     /// The type of its values, as typed headers write it; empty where it is left out.
     pub type_name: String,

@@ -1,9 +1,8 @@
 //! Which URLs may be read: a list of hosts, empty unless someone fills it.
 //!
-//! Idea: a database that reads URLs for whoever may ask it is a way into the network that it stands in. So a host is read only if it is listed; what a
-//! `*` matches is read at public addresses only, and a host that is listed by its whole name wherever it is. The address is looked at after
-//! its name was resolved, and that very address is connected to; the same holds for every host that an answer leads on to. Reading itself is the
-//! feature `urls` ([`fetch`]).
+//! Idea: a database that reads URLs on request is a way into its network. So a host is read only if it is listed; one that matches a `*` is read at
+//! public addresses only, and a host that is listed by its whole name at any address. The address is checked after its name was resolved, and that
+//! very address is connected to; the same holds for every host of a redirect. Reading itself is the feature `urls` ([`fetch`]).
 
 use formats::urls::UrlReader;
 use std::fmt;
@@ -43,7 +42,7 @@ enum HostName {
     Whole(String),
 }
 
-/// What a host is asked for by.
+/// The parts of a URL by which its host is checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UrlTarget<'u> {
     pub is_plain: bool,
@@ -65,7 +64,7 @@ impl UrlRules {
         }
         Ok(UrlRules { hosts })
     }
-    /// All hosts, wherever they are, with and without TLS: for those who may read anything anyhow.
+    /// All hosts, at any address, with and without TLS: for users who may read anything anyhow.
     #[must_use]
     pub(crate) fn everything() -> UrlRules {
         UrlRules { hosts: vec![Host { is_plain: true, name: HostName::Everywhere, port: None }] }
@@ -75,10 +74,10 @@ impl UrlRules {
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }
-    /// Who reads URLs by these rules; nobody where the list is empty.
+    /// The reader of URLs by these rules; none where the list is empty.
     ///
     /// # Errors
-    /// The program was built without the feature `urls`.
+    /// This build lacks the feature `urls`.
     pub fn reader(&self) -> Result<Option<Arc<dyn UrlReader>>, String> {
         if self.is_empty() {
             return Ok(None);

@@ -36,7 +36,7 @@ impl<E: Into<ImportError>> From<E> for Stop {
     }
 }
 
-/// What is known of one id space.
+/// The state of one id space.
 struct SpaceState {
     map: IdMap,
     /// The vertex of each row; [`NO_ROW`] for rows that were left out.
@@ -69,7 +69,7 @@ pub(crate) struct VertexIntake<'a> {
     pub policy: ExistingPolicy,
 }
 
-/// What came of the vertices.
+/// The imported vertices.
 pub(crate) struct ImportedVertices {
     /// By space.
     pub maps: Vec<IdMap>,

@@ -1,8 +1,8 @@
-//! The hands of an import: threads, the files they share, progress, rejected lines.
+//! The execution of an import: threads, the files they share, progress, rejected lines.
 //!
-//! Idea: every file is a queue of blocks. A thread takes the next block of the first file that nobody is reading at the moment, parses it,
-//! and comes back; so one large file occupies all threads, and many compressed files are decompressed side by side. Who meets a slow
-//! block holds up nobody: the others go on with the next ones (see `work_queue`), in the same file or in another.
+//! Idea: every file is a queue of blocks. A thread takes the next block of the first file that no other thread is reading at the moment, parses it,
+//! and comes back; so one large file occupies all threads, and many compressed files are decompressed side by side. A slow block holds up no other
+//! thread: the others go on with the next ones (see `work_queue`), in the same file or in another.
 //! Invariant: results are handed out in the order of the files and their blocks, whichever thread made them.
 
 use crate::reject::{Rejection, Rejects};
@@ -19,7 +19,7 @@ use world::{clock, machine, threads};
 
 /// Threads an import may use; more would only wait for the disk.
 const THREADS_MAX: usize = 256;
-/// How often progress is told.
+/// How often progress is reported.
 const PROGRESS_EVERY_NS: u64 = 80_000_000;
 
 /// A file to be read in blocks.
@@ -36,7 +36,7 @@ pub(crate) fn jobs<'t>(tables: impl Iterator<Item = &'t Table>) -> Vec<Job> {
     tables.map(|table| Job { file: table.file, format: table.format, skip: table.skip }).collect()
 }
 
-/// What all threads of an import share.
+/// Shared by all threads of an import.
 pub(crate) struct Work<'a> {
     pub files: &'a [InputFile],
     pub threads: usize,
@@ -69,7 +69,7 @@ impl<'a> Work<'a> {
     pub fn bytes_done(&self) -> u64 {
         self.bytes_done.load(Ordering::Relaxed)
     }
-    /// Says what is being done now.
+    /// Sets the current phase.
     pub fn phase(&self, name: &'static str) {
         *self.phase.lock() = name;
         self.tell();
@@ -104,7 +104,7 @@ impl<'a> Work<'a> {
             ..Work::new(self.files, &[], self.options)
         }
     }
-    /// An error if whoever asked for the import wants it no more.
+    /// An error if the import was cancelled.
     pub fn check_stop(&self) -> Result<(), ImportError> {
         let is_stopped = |stop: &Arc<AtomicBool>| stop.load(Ordering::Acquire);
         if self.options.stop.as_ref().is_some_and(is_stopped) { Err(ImportError::Stopped) } else { Ok(()) }
@@ -136,8 +136,7 @@ impl<'a> Work<'a> {
         results.into_iter().map(|cell| cell.into_inner().expect("every number was called")).collect()
     }
 
-    /// Parses all blocks of all jobs: what `parse` made of the blocks of each job, in order. Blocks that cannot be parsed are
-    /// rejected here.
+    /// Parses all blocks of all jobs: the results of `parse` for the blocks of each job, in order. Blocks that cannot be parsed are rejected here.
     pub fn sweep<T: Send>(
         &self,
         jobs: &[Job],
@@ -152,8 +151,8 @@ impl<'a> Work<'a> {
         Ok(results)
     }
 
-    /// Parses all blocks of all jobs, and gives `take` what `parse` made of them, one after the other in the order of the jobs and their
-    /// blocks. Between blocks every thread runs `errand`.
+    /// Parses all blocks of all jobs, and passes the results to `take`, one after the other in the order of the jobs and their blocks. Between blocks
+    /// every thread runs `errand`.
     pub fn stream<T: Send, E: From<ImportError> + Send>(
         &self,
         jobs: &[Job],
@@ -199,8 +198,8 @@ impl<'a> Work<'a> {
         Ok(self.check_strict()?)
     }
 
-    /// The next block of the job that must be preferred, or else of the first job that no other thread is reading, or else of the first
-    /// at all. `ended` is told of jobs without further blocks.
+    /// The next block of the job that must be preferred, or else of the first job that no other thread is reading, or else of the first at all.
+    /// `ended` is called with jobs without further blocks.
     fn take_block(
         &self,
         jobs: &[Job],

@@ -1,9 +1,9 @@
 //! Blocks that many threads parse, handed on one after the other in the order of the files.
 //!
-//! Question: how is a graph the same with any number of threads, and no file held in memory? Idea: parsed blocks wait on a work queue until
-//! all before them were handed on; whoever puts the one that is due hands on as many as are ready. Invariant: one thread at a time hands
-//! on. While [`WAITING_MANY`] wait, threads cut blocks of the file that is due, so what is due is never behind what waits; while
-//! [`WAITING_MAX`] wait and somebody hands on, the others pause.
+//! Problem: a graph must be the same with any number of threads, and no file be held in memory. Idea: parsed blocks wait in a work queue until all
+//! before them were passed on; the thread that adds the one that is due passes on as many as are ready. Invariant: one thread at a time passes on.
+//! While [`WAITING_MANY`] wait, threads cut blocks of the file that is due, so the due block is never behind waiting ones; while [`WAITING_MAX`] wait
+//! and a thread passes on, the others pause.
 
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
@@ -37,16 +37,16 @@ impl<T> State<T> {
     }
 }
 
-/// The work queue; `F` takes a job and what was parsed of a block.
+/// The work queue; `F` takes a job and a parsed block.
 pub(crate) struct WorkQueue<T, F, E> {
     state: Mutex<State<T>>,
-    /// Only locked by who hands on.
+    /// Only locked by the thread that passes on.
     take: Mutex<F>,
     error: Mutex<Option<E>>,
     moved: Condvar,
 }
 
-/// Held by whoever hands on, so that nobody waits for it in vain if it panics.
+/// Held by the thread that passes on, so that no other waits for it in vain if it panics.
 struct HandingOn<'b, T, F, E>(&'b WorkQueue<T, F, E>, bool);
 
 impl<T, F, E> Drop for HandingOn<'_, T, F, E> {
@@ -82,12 +82,12 @@ impl<T, F: FnMut(usize, T) -> Result<(), E>, E> WorkQueue<T, F, E> {
         }
         (state.waiting.len() >= WAITING_MANY).then_some(state.due.0)
     }
-    /// Puts a block on the work queue, and hands on what is ready unless another thread does.
+    /// Adds a block to the work queue, and passes on ready ones unless another thread does.
     pub fn put(&self, job: usize, number: usize, parsed: Option<T>) {
         self.state.lock().waiting.insert((job, number), parsed);
         self.hand_on();
     }
-    /// No more blocks of this job: it has so many.
+    /// No more blocks of this job: it has `count`.
     pub fn end(&self, job: usize, count: usize) {
         self.state.lock().ends[job] = Some(count);
         self.hand_on();
@@ -120,7 +120,7 @@ impl<T, F: FnMut(usize, T) -> Result<(), E>, E> WorkQueue<T, F, E> {
     pub fn is_stopped(&self) -> bool {
         self.state.lock().stopped
     }
-    /// What ended it, if anything did.
+    /// The error that ended it, if any.
     pub fn finish(self) -> Result<(), E> {
         match self.error.into_inner() {
             Some(error) => Err(error),

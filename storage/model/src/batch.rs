@@ -159,7 +159,7 @@ impl Batch {
         }
         self.select((start as u32..end as u32).collect())
     }
-    /// All row maps resolved: columns that own exactly the batch's rows (for what is kept long or leaves the engine).
+    /// All row maps resolved: columns that own exactly the batch's rows (for batches that are stored or leave the engine).
     pub fn flatten(&self) -> Batch {
         let resolve = |carried: &Carried| match &carried.rows {
             None => carried.clone(),

@@ -7,8 +7,8 @@ use crate::id::{EdgeRef, NO_VERTEX, VertexId};
 use crate::value::Value;
 use std::sync::Arc;
 
-/// Longer texts, in bytes, are kept as values of their own: copying them into a buffer, and once for each row that repeats them, would
-/// cost a batch many times what it holds.
+/// Longer texts, in bytes, are stored as values of their own: copying them into a buffer, and once for each row that repeats them, would multiply a
+/// batch's size.
 pub const LONG_TEXT_BYTES: usize = 16 << 10;
 
 /// Which rows are null; empty means none is.
@@ -237,7 +237,7 @@ impl Column {
             _ => None,
         }
     }
-    /// Bytes held: what a query's budget is charged.
+    /// Bytes held, as charged to a query's budget.
     pub fn bytes(&self) -> usize {
         match self {
             Column::Constant(value, _) => value.heap_bytes(),
@@ -442,7 +442,7 @@ impl ColumnBuilder {
             _ => rows.for_each(|row| self.push(column.get(row))),
         }
     }
-    /// Makes room for so many rows more, if it is known what they will be.
+    /// Reserves room for `rows` more rows, if their type is known.
     pub fn reserve(&mut self, rows: usize) {
         match &mut self.column {
             Some(Column::Bool(values, _)) => values.reserve(rows),

@@ -5,8 +5,8 @@
 //! values in one line (used by ORDER BY, min, max and indexes), [`equivalent`] and [`hash_value`] group (used by DISTINCT and
 //! aggregation: null groups with null, NaN with NaN, 1 with 1.0).
 //!
-//! Walks over lists and maps count their work ([`crate::walk`]), so that the end of a query ends them. A walk that was told to end gives any
-//! answer; who let it be told so asks nothing of it any more.
+//! Walks over lists and maps count their work ([`crate::walk`]), so that the end of a query ends them. A walk that was ended gives any answer; its
+//! caller must not use it.
 
 use crate::value::{Map, Value, ValueType};
 use crate::walk::{self, PIECE};

@@ -31,7 +31,7 @@ pub struct ExactSum {
     not_finite: Option<f64>,
 }
 
-/// Added to it, a float stays what it is: zeros, too.
+/// Adding it changes no float, not even a zero.
 const NOTHING: f64 = -0.0;
 
 impl Default for ExactSum {
@@ -99,7 +99,7 @@ impl ExactSum {
         self.parts.capacity() * size_of::<f64>()
     }
 
-    /// Adds one so many times.
+    /// Adds `float` `times` times.
     pub fn add_times(&mut self, float: f64, times: u64) {
         // Both halves of the number are floats exactly, and so are a product's rounded value and its error.
         for part in [times & 0xFFFF_FFFF, times & !0xFFFF_FFFF] {
@@ -120,7 +120,7 @@ impl ExactSum {
         }
     }
 
-    /// Adds a finite one, doubled so many times: as units and what is left, if that is too large for a float.
+    /// Adds a finite float times two to the power of `times`: as units and a remainder, if that is too large for a float.
     fn add_doubled(&mut self, float: f64, times: u32) {
         let doubled = float * (1_u64 << times) as f64;
         if doubled.is_finite() {

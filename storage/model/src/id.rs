@@ -1,4 +1,4 @@
-//! What is pointed at: identifiers of vertices, edges and names.
+//! Identifiers of vertices, edges and names.
 //!
 //! A vertex id is a chunk number and a slot, so the place of a vertex follows from its id alone. Ids are nearly dense: bitmaps
 //! and distance arrays are indexed by them. An edge id names the chunk of its source vertex, its type, and its slot among the

@@ -1,7 +1,7 @@
-//! How deep a text of JSON is nested: found out before anything recurses on it.
+//! The nesting of a text of JSON: measured before anything recurses on it.
 //!
-//! Every interface that reads JSON from outside asks here first, so that one limit holds at all of them and one sentence tells of it. The scan
-//! needs no memory and no valid text: brackets inside of texts do not count, and what is no JSON at all is left to its reader.
+//! Every interface that reads JSON from outside calls this first, so that one limit holds at all of them, with one message. The scan needs no memory
+//! and no valid text: brackets inside of texts do not count, and invalid JSON is left to the parser.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
-//! # model: the words of a property graph
+//! # model: the data types of a property graph
 //!
-//! Values, identifiers, names, types, their order and equality, and the columnar batches that carry rows through the engine.
-//! This crate knows no storage, no query language and no clock; every other crate speaks its words.
+//! Values, identifiers, names, types, their order and equality, and the columnar batches that carry rows through the engine. This crate has no
+//! storage, no query language and no clock; every other crate uses its types.
 //!
-//! Reading order: [`id`] (what is pointed at), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
-//! grouping), [`exact_sum`] (of floats), [`json`] (how deep its texts may be), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel), [`pace`] (work that
-//! others can end), [`walk`] (walks over values, which do not wait for others).
+//! Reading order: [`id`] (identifiers), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (further values), [`compare`]
+//! (equality, order, grouping), [`exact_sum`] (of floats), [`json`] (limits of its texts), [`schema`] (names, types, constraints as data), [`batch`]
+//! and [`column`] (rows), [`pace`] (work that can be ended), [`walk`] (walks over values, which cannot pause).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

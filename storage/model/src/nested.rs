@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// of the smallest stack of our threads in an unoptimised build.
 pub const VALUE_DEPTH_MAX: usize = 128;
 
-/// Values that a walk over one value may meet: a list of so many takes 1.5 GB, which is about what a query may hold.
+/// Values that a walk over one value may meet: a list of this many takes 1.5 GB, about the maximum of a query.
 pub const VALUE_PARTS_MAX: usize = 1 << 26;
 
 /// Bytes of an empty list or map, with two counts.
@@ -61,7 +61,7 @@ impl Extent {
     }
 }
 
-/// The extent of any value; what is no list and no map has depth 0.
+/// The extent of any value; one that is neither list nor map has depth 0.
 pub fn extent_of(value: &Value) -> Extent {
     match value {
         Value::List(list) => list.extent(),
@@ -90,7 +90,7 @@ pub enum ValueTooLarge {
 }
 
 impl ValueTooLarge {
-    /// What the user could do about it.
+    /// Advice for the user.
     pub fn hint(self) -> &'static str {
         match self {
             ValueTooLarge::Deep => "keep nested data in nodes and relationships, or flatten the lists",

@@ -1,10 +1,10 @@
-//! Work that takes a while and knows neither clock nor scheduler, such as planning a long text or building an index, counts itself here, so
-//! that a timeout or a kill ends it, and so that it makes way for others.
+//! Long work that has neither clock nor scheduler, such as planning a long text or building an index, counts itself here, so that a timeout or a kill
+//! ends it, and so that other work gets its turn.
 //!
-//! What such work builds is charged to whom it is done for, until the work is over, by an estimate for each thing ([`build`]): the things are of
-//! many kinds, and a test holds the estimate against what the allocator gave.
+//! Memory of such work is charged to its query, until the work is over, by an estimate for each item ([`build`]): the items are of many kinds, and a
+//! test compares the estimate with the allocator's count.
 //!
-//! Who carries statements out says once what counts work ([`counted_by`]); until then nothing is counted. Cost: one call for each token,
+//! The crate that executes statements registers the counter once ([`counted_by`]); until then nothing is counted. Cost: one call for each token,
 //! expression and rewrite of a text, and for each block of entries of an index.
 
 use std::fmt;
@@ -22,21 +22,20 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Bytes that stay of a token or an expression of a text until it is planned: itself, and what it becomes on the way.
+/// Bytes of a token or an expression of a text until it is planned: itself, and its later forms.
 pub const BUILT_BYTES: u64 = 128;
 
-/// Counts so many units, each an expression, a token or an entry, and charges so many bytes until the work is over; an error where the work
-/// must end.
+/// Counts `units` units, each an expression, a token or an entry, and charges `bytes` until the work is over; an error where the work must end.
 pub type Count = fn(units: u64, bytes: u64) -> Result<(), Stopped>;
 
 static COUNT: OnceLock<Count> = OnceLock::new();
 
-/// From now on `count` counts, in all threads; the first who says so stays.
+/// Registers the counter for all threads; the first call wins.
 pub fn counted_by(count: Count) {
     let _ = COUNT.set(count);
 }
 
-/// Counts work of so many units.
+/// Counts `units` units of work.
 ///
 /// # Errors
 /// The work must end.
@@ -45,10 +44,10 @@ pub fn spend(units: u64) -> Result<(), Stopped> {
     COUNT.get().map_or(Ok(()), |count| count(units, 0))
 }
 
-/// Counts work of so many units, each of which builds a token or an expression.
+/// Counts `units` units of work, each of which builds a token or an expression.
 ///
 /// # Errors
-/// The work must end: its time is over, or there is no room for what it builds.
+/// The work must end: its time is over, or there is no room for its results.
 #[inline]
 pub fn build(units: u64) -> Result<(), Stopped> {
     COUNT.get().map_or(Ok(()), |count| count(units, units * BUILT_BYTES))

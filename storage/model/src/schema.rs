@@ -7,7 +7,7 @@ use crate::value::ValueType;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct IndexId(pub u32);
 
-/// What an index or a constraint is about: vertices with a label, or edges of a type.
+/// The target of an index or a constraint: vertices with a label, or edges of a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SchemaTarget {
     /// Vertices that carry this label.
@@ -23,7 +23,7 @@ pub struct IndexDefinition {
     pub id: IndexId,
     /// Its name, unique in the catalogue.
     pub name: String,
-    /// What is indexed.
+    /// The target.
     pub target: SchemaTarget,
     /// Property keys, leading key first.
     pub keys: Vec<KeyId>,
@@ -36,15 +36,15 @@ pub struct IndexDefinition {
 pub struct ConstraintDefinition {
     /// Its name, unique in the catalogue.
     pub name: String,
-    /// What it is about.
+    /// The target.
     pub target: SchemaTarget,
     /// Keys it speaks of.
     pub keys: Vec<KeyId>,
-    /// What must hold.
+    /// The rule.
     pub rule: ConstraintRule,
 }
 
-/// What a constraint demands.
+/// The rule of a constraint.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ConstraintRule {
     /// No two entities share the values of the keys; backed by an index.

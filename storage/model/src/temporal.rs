@@ -1,4 +1,4 @@
-//! Temporal values of Cypher: what they hold (`types`, plain data), and what is computed with them.
+//! Temporal values of Cypher: the types (`types`, plain data), and computations with them.
 //!
 //! The calendar is the proleptic Gregorian one, over years -999 999 999 to 999 999 999. Rules of named zones come from the
 //! database that the jiff library carries along, never from the machine, so that an answer is the same everywhere; they are known

@@ -1,4 +1,4 @@
-//! What is said of a vertex or an edge: one value of the property graph, 24 bytes, cheap to clone.
+//! Values of properties and expressions: 24 bytes each, cheap to clone.
 //!
 //! Strings, lists, maps and paths are shared, never copied. Null is a value, as in Cypher; a property that is null is absent.
 
@@ -130,8 +130,8 @@ impl Value {
     pub fn string(text: impl Into<Arc<str>>) -> Value {
         Value::String(text.into())
     }
-    /// A list of values that are known to be small: names, numbers, vertices, or a list or map of those. What an outside input can
-    /// nest or enlarge goes through [`Value::try_list`].
+    /// A list of values that are known to be small: names, numbers, vertices, or a list or map of those. Values that outside input can nest or
+    /// enlarge go through [`Value::try_list`].
     ///
     /// # Panics
     /// If the list would pass a limit of [`crate::nested`].
@@ -214,8 +214,7 @@ impl Value {
             _ => None,
         }
     }
-    /// Bytes this value holds on the heap, shared parts counted in full: what a query's byte budget is charged.
-    /// It does not walk lists and maps.
+    /// Bytes this value holds on the heap, shared parts counted in full, as charged to a query's byte budget. It does not walk lists and maps.
     pub fn heap_bytes(&self) -> usize {
         match self {
             Value::String(text) => shared_bytes(text.len()),
@@ -228,7 +227,7 @@ impl Value {
     }
 }
 
-/// Bytes of so many shared bytes with their two counts.
+/// Bytes of `length` shared bytes with their two counts.
 pub(crate) fn shared_bytes(length: usize) -> usize {
     (length + 2 * size_of::<usize>()).next_multiple_of(align_of::<usize>())
 }

@@ -1,11 +1,11 @@
 //! A walk over a large value takes seconds: it counts its work here, so that the end of a query ends it.
 //!
-//! Other work may pause where it counts itself ([`crate::pace`]); a walk may not, since who compares values may hold a lock. Who runs queries
-//! says once what tells of their end ([`ended_by`]); until then no walk is ended. A walk that is told to end answers at once, with anything: its query is over, and nobody uses what it finds. Who tells may only say so where
-//! that is true.
+//! Other work may pause where it counts itself ([`crate::pace`]); a walk may not, since the caller may hold a lock. The crate that runs queries
+//! registers once how to tell their end ([`ended_by`]); until then no walk is ended. A walk that is ended returns at once, with any answer: its query
+//! is over, and the answer is not used. The registered function may only return true where that holds.
 //!
-//! A commit counts its work here too ([`spend`]), since it holds a lock. It asks once more before it cannot be undone ([`check`]), and no walk behind
-//! that is ended ([`unended`]).
+//! A commit counts its work here too ([`spend`]), since it holds a lock. It checks once more before it cannot be undone ([`check`]), and no later
+//! walk is ended ([`unended`]).
 //!
 //! Cost: a thread-local counter for each [`PIECE`] of a list or a map, and a call for each [`LOOK_EVERY`] values.
 
@@ -19,7 +19,7 @@ pub(crate) const PIECE: usize = 256;
 /// Values between two questions whether the work is over.
 const LOOK_EVERY: usize = 4_096;
 
-/// Is the work of this thread over, and nothing of what it finds used?
+/// Is the work of this thread over, so that its results are not used?
 pub type IsOver = fn() -> bool;
 
 static IS_OVER: OnceLock<IsOver> = OnceLock::new();
@@ -29,7 +29,7 @@ thread_local! {
     static UNENDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on `is_over` tells, in all threads; the first who says so stays.
+/// Registers the function for all threads; the first call wins.
 pub fn ended_by(is_over: IsOver) {
     let _ = IS_OVER.set(is_over);
 }
@@ -54,7 +54,7 @@ fn look(left: &Cell<usize>) -> bool {
     ends
 }
 
-/// Counts work of so many values, or of so many pieces of a hundred bytes, that does not pause.
+/// Counts `units` units of work, values or pieces of a hundred bytes, without a pause.
 ///
 /// # Errors
 /// The work of this thread is over.
@@ -63,7 +63,7 @@ pub fn spend(units: usize) -> Result<(), Stopped> {
     if must_end(units) { Err(Stopped) } else { Ok(()) }
 }
 
-/// Asks at once whether the work is over: what follows cannot be undone, and rests on walks that may have been ended.
+/// Checks at once whether the work is over: the next step cannot be undone, and depends on walks that may have been ended.
 ///
 /// # Errors
 /// The work of this thread is over.

@@ -1,4 +1,4 @@
-//! The bank: gives committing transactions their commit versions, in an order that extends the stamps and what the oracle decided.
+//! The bank: gives committing transactions their commit versions, in an order that extends the stamps and the oracle's decisions.
 //!
 //! ```text
 //!   admit: does the stamp come before one that has its commit version already?  then the gatekeeper gives a new one
@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Invariants: of two placed stamps the later commit version is never before the earlier one, neither by vectors nor by the oracle; two
-//! that conflict are ordered by one of the two. With one gatekeeper the vectors order everything and nothing is asked or remembered.
+//! that conflict are ordered by one of the two. With one gatekeeper the vectors order everything and the oracle is neither asked nor are keys
+//! remembered.
 //! Cost: with one gatekeeper two comparisons a commit; with more, one look-up a key.
 
 use crate::gatekeepers::Gatekeepers;
@@ -21,7 +22,7 @@ pub type CommitVersion = u64;
 /// Keys of recent transactions remembered before all gatekeepers must announce, so that they can be forgotten (about 32 MiB).
 pub const REMEMBERED_KEYS_MAX: usize = 1 << 19;
 
-/// What a bank did so far.
+/// Counters of a bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BankCounts {
     /// Questions to the oracle: pairs that conflicted and were concurrent.
@@ -36,14 +37,14 @@ pub struct BankCounts {
     pub tau_us: u64,
 }
 
-/// Gives commit versions; belongs to whoever commits.
+/// Gives commit versions; owned by the committer.
 #[derive(Debug)]
 pub struct Bank {
     last: CommitVersion,
     epoch: u64,
-    /// What some placed stamp knew.
+    /// The merged vectors of placed stamps.
     placed: Box<[u64]>,
-    /// What was forgotten: a stamp that does not know all of it is given anew.
+    /// The merged vectors of forgotten stamps: a stamp that does not know all of it is replaced.
     forgotten: Box<[u64]>,
     oracle: Oracle,
     recent: Recent,
@@ -52,7 +53,7 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// A bank of so many gatekeepers that continues after `last`.
+    /// A bank of `gatekeepers` that continues after `last`.
     pub fn new(gatekeepers: &Gatekeepers, last: CommitVersion) -> Bank {
         let zeros: Box<[u64]> = vec![0; gatekeepers.count()].into();
         Bank {
@@ -66,7 +67,7 @@ impl Bank {
             told_questions: 0,
         }
     }
-    /// Begins a new epoch after `last`: whatever was placed and not published is void, and who has a stamp gets a new one.
+    /// Begins a new epoch after `last`: stamps that were placed and not published are void, and holders of a stamp get a new one.
     pub fn next_epoch(&mut self, last: CommitVersion) {
         self.last = last;
         self.epoch += 1;
@@ -103,7 +104,7 @@ impl Bank {
         self.counts.restamped += 1;
         gatekeepers.stamp_after(stamp.gatekeeper, self.epoch, &self.placed)
     }
-    /// The commit with this stamp has the last commit version: orders it behind what it conflicts with, and remembers it.
+    /// The commit with this stamp has the last commit version: orders it behind those it conflicts with, and remembers it.
     pub fn settle(&mut self, stamp: Stamp, touched: Touched) {
         assert!(self.admits(&stamp), "{stamp} has no version behind {:?}", self.placed);
         merge(&mut self.placed, &stamp.vector);
@@ -121,11 +122,11 @@ impl Bank {
         }
         self.recent.push(stamp, touched);
     }
-    /// With one gatekeeper nothing is ever concurrent, and what a commit touches need not be told.
+    /// With one gatekeeper no stamps are concurrent, and the keys of a commit are not needed.
     pub fn is_alone(&self) -> bool {
         self.placed.len() == 1
     }
-    /// Tells the gatekeepers how much was asked, and forgets what no stamp can be concurrent with any more.
+    /// Reports the number of questions to the gatekeepers, and forgets stamps that no new one can be concurrent with.
     pub fn exchange(&mut self, gatekeepers: &mut Gatekeepers) {
         if self.is_alone() {
             return;
@@ -141,7 +142,7 @@ impl Bank {
         self.counts.announcements = gatekeepers.announcements();
         self.counts.tau_us = gatekeepers.tau().us();
     }
-    /// What it did so far.
+    /// The counters so far.
     pub fn counts(&self) -> BankCounts {
         self.counts
     }

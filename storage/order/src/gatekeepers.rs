@@ -1,4 +1,4 @@
-//! Gatekeepers: whoever commits passes through one of them and gets a stamp (Weaver, §3.3.3).
+//! Gatekeepers: every commit passes through one of them and gets a stamp (Weaver, §3.3.3).
 //!
 //! Idea: each gatekeeper counts its own stamps and remembers the highest counters it has heard of the others. It announces its clock when
 //! tau has passed since it last did, and only while it gives stamps. Cost of a stamp: one vector.
@@ -20,7 +20,7 @@ pub struct Gatekeeper {
 }
 
 impl Gatekeeper {
-    /// Number `number` of a bank of so many.
+    /// Number `number` of a bank of `count`.
     pub fn new(number: usize, count: usize) -> Gatekeeper {
         assert!(number < count && count <= GATEKEEPERS_MAX, "{number} of {count} gatekeepers");
         Gatekeeper { number, epoch: 0, clock: vec![0; count].into(), announced_us: 0 }
@@ -30,7 +30,7 @@ impl Gatekeeper {
         self.clock[self.number] += 1;
         Stamp { epoch: self.epoch, gatekeeper: self.number, vector: self.clock.clone() }
     }
-    /// What it knows: how many stamps of each.
+    /// The counters that it knows, one for each gatekeeper.
     pub fn clock(&self) -> &[u64] {
         &self.clock
     }
@@ -38,7 +38,7 @@ impl Gatekeeper {
     pub fn is_due(&self, now_us: u64, tau: &Tau) -> bool {
         now_us.saturating_sub(self.announced_us) >= tau.us()
     }
-    /// What it tells the others at this time.
+    /// The clock that it announces to the others at this time.
     pub fn announce(&mut self, now_us: u64) -> Box<[u64]> {
         self.announced_us = now_us;
         self.clock.clone()
@@ -106,7 +106,7 @@ impl Gatekeepers {
     pub fn asked(&mut self, questions: u64) {
         self.tau.asked(questions);
     }
-    /// What all of them know: every stamp from now on comes after these.
+    /// The counters that all of them know: every stamp from now on comes after these.
     pub fn frontier(&self) -> Box<[u64]> {
         let mut frontier = self.all[0].clock.clone();
         for other in &self.all[1..] {

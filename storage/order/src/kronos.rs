@@ -1,10 +1,10 @@
-//! Kronos: which of two events happened first, as far as anybody has said (Weaver, chapter 2).
+//! Kronos: which of two events happened first, as far as clients have declared it (Weaver, chapter 2).
 //!
 //! ```text
 //!   create_events ──> A   B   C        events are opaque; at first all are concurrent
 //!   assign_order      A ──> B          "A happens before B": an edge, never withdrawn
 //!   query_order       A before B, A concurrent with C
-//!   release_refs      an event that nobody can name, and that none before it pins, is collected
+//!   release_refs      an event without references, and that none before it pins, is collected
 //! ```
 //!
 //! Idea: a directed acyclic graph. Events are its vertices, assigned orders its edges, and "before" is reachability.

@@ -1,4 +1,4 @@
-//! # order: which of two transactions comes first
+//! # order: the order of transactions
 //!
 //! Refinable timestamps (Dubey, Weaver, §3.3 to §3.5) over a bank of gatekeepers, one or many. A pure state machine: no clock, no
 //! network, no thread, no lock; time is an argument.
@@ -15,7 +15,7 @@
 //!
 //! [`kronos`] is the general form: an ordering service for events of any program, which knows no stamps and searches a graph.
 //!
-//! Reading order: [`Stamp`], [`Gatekeeper`] and [`Gatekeepers`] with [`Tau`], [`Oracle`], [`Recent`] (who conflicts with whom), [`Bank`].
+//! Reading order: [`Stamp`], [`Gatekeeper`] and [`Gatekeepers`] with [`Tau`], [`Oracle`], [`Recent`] (conflicts), [`Bank`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

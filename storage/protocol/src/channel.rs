@@ -1,6 +1,6 @@
 //! The channel of one gate to one shard: items in order, over a network that loses, doubles and reorders.
 //!
-//! Idea: items are numbered; the shard says which one it wants next; the gate keeps what is not acknowledged and sends it again.
+//! Idea: items are numbered; the shard names the next one it wants; the gate keeps unacknowledged ones and sends them again.
 //! Invariant: the stamps of a channel rise, and the shard takes all of them in that order.
 
 use crate::limits::{AHEAD_MAX, CHANNEL_MAX, RESEND_MAX};
@@ -45,7 +45,7 @@ impl Outgoing {
         self.unacknowledged.push_back(item.clone());
         item
     }
-    /// Has it room for so many more items?
+    /// Has it room for `more` items?
     pub fn has_room(&self, more: usize) -> bool {
         self.unacknowledged.len() + more <= CHANNEL_MAX
     }

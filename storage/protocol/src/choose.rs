@@ -1,30 +1,30 @@
-//! Which record comes next, of the first ones of several chains: the one rule by which shards, the scribe and the keeper order commits.
+//! Chooses the next record among the first ones of several chains: the one rule by which shards, the scribe and the keeper order commits.
 //!
 //! ```text
 //!   chain of gate 0   [record <2,1,0>] ...        among first records the vectors decide, or the oracle
 //!   chain of gate 1   [record <0,3,0>]
-//!   chain of gate 2   frontier <2,3,5>            nothing now, and whatever comes is after <2,3,5>
+//!   chain of gate 2   frontier <2,3,5>            empty now, and all later records are after <2,3,5>
 //! ```
 //!
-//! Idea: the record that precedes the first records of all chains is next, if what is still to come in the empty ones is after it too.
-//! Invariant: of two records that were taken, the earlier is before the later by vectors and decisions together. So whoever takes records by this
-//! rule, from whichever chains, agrees with all others that do: their orders are parts of one total order.
+//! Idea: the record that precedes the first records of all chains is next, if all records still to come in the empty ones are after it too.
+//! Invariant: of two records taken, the earlier is before the later by vectors and decisions together. So all processes that take records by this
+//! rule, from whichever chains, agree: their orders are parts of one total order.
 
 use order::Stamp;
 use std::collections::BTreeMap;
 
-/// What a chain has first.
+/// The first item of a chain.
 #[derive(Clone, Copy, Debug)]
 pub enum Head<'a> {
     /// A record; the number is smaller the earlier it came.
     Record(&'a Stamp, u64),
-    /// Nothing now; whatever comes is after this stamp, or after nothing known.
+    /// Empty now; all later records are after this stamp, or after nothing known.
     Frontier(Option<&'a Stamp>),
     /// Nothing any more.
     End,
 }
 
-/// What is to be done.
+/// The next action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// There is no record.
@@ -33,7 +33,7 @@ pub enum Choice {
     Wait,
     /// The first record of this chain is next.
     Take(usize),
-    /// The oracle must be asked about these; the one that is named first is preferred.
+    /// The oracle must decide these pairs; the first of each is preferred.
     Ask(Vec<(Stamp, Stamp)>),
 }
 
@@ -59,12 +59,12 @@ fn name(stamp: &Stamp) -> Name {
 }
 
 impl Decided {
-    /// What the oracle said of two stamps.
+    /// The oracle's decision on two stamps.
     pub fn learn(&mut self, this: &Stamp, that: &Stamp, before: bool) {
         self.pairs.insert((name(this), name(that)), before);
         self.pairs.insert((name(that), name(this)), !before);
     }
-    /// Is the first before the second? Nothing where neither vectors nor answers tell.
+    /// Is the first before the second? None where neither vectors nor decisions tell.
     pub fn before(&self, this: &Stamp, that: &Stamp) -> Option<bool> {
         match this.compare(that) {
             Some(order) => Some(order.is_lt()),
@@ -80,7 +80,7 @@ impl Decided {
     }
 }
 
-/// The next record, or what is missing to know it.
+/// The next record, or the decisions that are missing.
 pub fn choose(heads: &[Head], decided: &Decided) -> Choice {
     let records = || {
         heads.iter().enumerate().filter_map(|(chain, head)| match head {

@@ -3,7 +3,7 @@
 //! ```text
 //!   reads of one step ── one stamp ──> pins at shards, a NOP behind them ──> answers
 //!   commits ── wait ──> a group: stamps, announced ── truth ──> records into channels ── heard by all gates ──> acknowledged
-//!                          ^── late: stamped anew, after the clock that truth tells ──┘
+//!                          ^── late: stamped anew, after the clock in truth's answer ──┘
 //! ```
 //!
 //! Invariants: stamps in a channel rise, so no NOP goes to a shard that a group in truth may still touch; one group is in truth at a time; a
@@ -25,7 +25,7 @@ use order::{Gatekeeper, Stamp, Tau};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What was done so far, for `SHOW ORDER`.
+/// Counters for `SHOW ORDER`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GateCounts {
     /// Commits that truth took.
@@ -44,7 +44,7 @@ pub struct GateCounts {
     pub read_stamps: u64,
 }
 
-/// A gate's part in the epoch, for those who look.
+/// A gate's part in the epoch, for reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GateSeat {
     /// The epoch.
@@ -69,7 +69,7 @@ pub struct Gate {
     /// The last epoch that it had a seat in: it never takes one of the same again.
     last_epoch: u64,
     seat: Option<Seat>,
-    /// A group of an epoch that was left, whose outcome truth has not told yet.
+    /// Groups of an ended epoch whose outcome is still unknown.
     stale: Vec<Group>,
     routes: BTreeMap<u32, Route>,
     /// The call for the placement, and whether it must be made again.
@@ -77,7 +77,7 @@ pub struct Gate {
     routes_old: bool,
     chunks: VecDeque<(u32, u16)>,
     leasing: Option<u64>,
-    /// Leases so far: shards are asked for in turn.
+    /// Number of leases so far: shards are used round-robin.
     leases: u64,
     counts: GateCounts,
 }
@@ -142,7 +142,7 @@ struct Pending {
 struct Gathering {
     /// Commits of the last group.
     enough: usize,
-    /// When the group in truth began, and what the last one took.
+    /// When the group in truth began, and how long the last one took.
     began_us: u64,
     took_us: u64,
     ended_us: u64,
@@ -155,7 +155,7 @@ impl Gathering {
     fn ends(&mut self, now_us: u64) {
         (self.took_us, self.ended_us) = (now_us.saturating_sub(self.began_us), now_us);
     }
-    /// Are so many commits enough now?
+    /// Is the wait for more commits over?
     fn is_over(&self, now_us: u64, waiting: usize, longest_us: u64) -> bool {
         let patience_us = (self.took_us / 2).min(longest_us);
         waiting >= self.enough || now_us >= self.ended_us + patience_us
@@ -193,7 +193,7 @@ impl Gate {
             counts: GateCounts::default(),
         }
     }
-    /// Is an epoch open here?
+    /// Is the gate in an open epoch?
     pub fn is_open(&self) -> bool {
         self.seat.as_ref().is_some_and(|seat| seat.open)
     }
@@ -201,15 +201,15 @@ impl Gate {
     pub fn open_reads(&self) -> usize {
         self.seat.as_ref().map_or(0, |seat| seat.reads.len() + seat.fresh.len())
     }
-    /// What was done so far.
+    /// The counters so far.
     pub fn counts(&self) -> GateCounts {
         self.counts
     }
-    /// Where a chunk is, as far as this gate knows; truth refuses what was routed by an older answer.
+    /// The owner of a chunk, as far as this gate knows; truth refuses commits routed by an older answer.
     pub fn route(&self, chunk: u32) -> Option<Route> {
         self.routes.get(&chunk).copied()
     }
-    /// A chunk number that nobody else will get, and its shard; nothing while the lease is under way.
+    /// A unique chunk number, and its shard; none while the lease is being fetched.
     pub fn take_chunk(&mut self) -> Option<(u32, u16)> {
         self.chunks.pop_front()
     }
@@ -226,7 +226,7 @@ impl Gate {
         Some(GateSeat { epoch: *epoch, gates: gates.clone(), shards: *shards, is_open, tau_us })
     }
 
-    /// Takes inputs, and says what is to be done. Reads that come together share one stamp.
+    /// Takes inputs, and returns outputs. Reads that come together share one stamp.
     pub fn step(&mut self, now_us: u64, inputs: impl IntoIterator<Item = Input>) -> Vec<Output> {
         self.now_us = now_us;
         for input in inputs {
@@ -267,7 +267,7 @@ impl Gate {
         self.tell_low();
     }
 
-    /// Groups whose outcome is unknown are asked for again.
+    /// Proposes groups with an unknown outcome again.
     fn propose_again(&mut self) {
         let current = self.seat.as_mut().and_then(|seat| seat.group.as_mut());
         for group in self.stale.iter_mut().chain(current).filter(|group| group.token.is_none()) {
@@ -337,7 +337,7 @@ impl Gate {
         }
     }
 
-    /// All other gates are told the clock.
+    /// Announces the clock to all other gates.
     fn announce(&mut self) {
         let Some(seat) = &mut self.seat else { return };
         let clock = seat.clock.announce(self.now_us);
@@ -399,7 +399,7 @@ impl Gate {
         }
     }
 
-    /// Leaves the epoch that it is in, and takes its seat in another.
+    /// Leaves the present epoch, and takes its seat in another.
     fn begin(&mut self, members: Arc<Members>) {
         let epoch = members.epoch;
         if self.last_epoch >= epoch {
@@ -414,7 +414,7 @@ impl Gate {
         }
     }
 
-    /// What is in truth may be committed: its outcome is asked for until it is known. What is committed is acknowledged: nothing can begin
+    /// A group in truth may be committed: it is proposed again until its outcome is known. A committed one is acknowledged: no transaction can begin
     /// before it any more.
     fn leave(&mut self) {
         let Some(seat) = self.seat.take() else { return };
@@ -650,7 +650,7 @@ impl Gate {
         }
     }
 
-    /// A group of an epoch that is over: what truth does not have, it will never have.
+    /// The answer for a group of an ended epoch: a group that truth does not have, it will never have.
     fn stale_done(&mut self, mut group: Group, answer: Result<Reply, Unknown>) {
         let Ok(Reply::Verdicts(verdicts)) = answer else {
             group.token = None;
@@ -668,7 +668,7 @@ impl Gate {
         }
     }
 
-    /// Tells clients of commits that every gate has heard of.
+    /// Acknowledges commits that every gate has heard of.
     fn acknowledge(&mut self) {
         let Some(seat) = &mut self.seat else { return };
         let others = seat.peers.iter().enumerate().filter(|(at, _)| *at != seat.at);
@@ -727,7 +727,7 @@ impl Seat {
             member.send(Node::Shard(*shard), self.members.epoch, Body::Item(item));
         }
     }
-    /// What every stamp of this gate knows that may still be compared, now or later.
+    /// The merged vector that every stamp of this gate knows that may still be compared, now or later.
     fn low(&self) -> Box<[u64]> {
         let mut low: Box<[u64]> = self.clock.clock().into();
         let reads = self.reads.values().map(|reading| &reading.stamp);

@@ -1,4 +1,4 @@
-//! The keeper of the epoch: notices who is lost, ends the epoch in truth, orders what it left, begins the next.
+//! The keeper of the epoch: notices lost processes, ends the epoch in truth, orders the rest of it, begins the next.
 //!
 //! ```text
 //!   gather (all shards, the scribe, a gate) ──> bump the epoch in truth: nothing of the old one commits any more
@@ -6,8 +6,8 @@
 //!     ──> the oracle begins ──> everybody begins (shards execute what they lack) ──> all are ready: open
 //! ```
 //!
-//! Safety is the row of the epoch and the order that the oracle keeps; who is lost is only a guess. A keeper that starts knows nothing, and
-//! begins a new epoch.
+//! Safety rests on the row of the epoch and the oracle's order; a lost process is only a guess. A keeper that starts knows nothing, and begins a new
+//! epoch.
 
 use crate::choose::{Choice, Decided, Head, Question, choose};
 use crate::limits::{LOG_PAGE, Timing};
@@ -69,11 +69,11 @@ struct Cast {
     lives: BTreeMap<Node, u64>,
 }
 
-/// What a closed epoch has left, on its way into an order.
+/// The rest of a closed epoch, while it is being ordered.
 #[derive(Debug)]
 struct Closing {
     chains: Vec<VecDeque<Stamp>>,
-    /// Chains that go on beyond what was read, and the last stamp that was read.
+    /// Chains that go on beyond the part that was read, and the last stamp of that part.
     cut: Vec<Option<Stamp>>,
     decided: Decided,
     chosen: Vec<CommitId>,
@@ -81,7 +81,7 @@ struct Closing {
 }
 
 impl Keeper {
-    /// Of a cluster of so many gates, at most, and shards.
+    /// For a cluster with at most these numbers of gates and shards.
     pub fn new(gates: u16, shards: u16, timing: Timing) -> Keeper {
         Keeper {
             shards,
@@ -99,7 +99,7 @@ impl Keeper {
             epochs: 0,
         }
     }
-    /// The same, whose questions have numbers above this one: those of a life before are then no answers to it.
+    /// The same, whose requests have numbers above this one: answers to an earlier life then match none.
     #[must_use]
     pub fn asking_above(mut self, number: u64) -> Keeper {
         self.next_question = number;
@@ -114,7 +114,7 @@ impl Keeper {
         matches!(self.phase, Phase::Open(_))
     }
 
-    /// Takes inputs, and says what is to be done.
+    /// Takes inputs, and returns outputs.
     pub fn step(&mut self, now_us: u64, inputs: impl IntoIterator<Item = Input>) -> Vec<Output> {
         self.now_us = now_us;
         for input in inputs {
@@ -133,7 +133,7 @@ impl Keeper {
         let is_young = |at_us: u64| self.now_us.saturating_sub(at_us) < lease;
         self.alive.get(&node).is_some_and(|alive| is_young(alive.seen_us) && is_young(alive.reached_us))
     }
-    /// Who was heard of lately is sent this clock, which comes back with what it says next.
+    /// Sends this clock to recently heard processes; it comes back with their next message.
     fn pulse(&mut self) {
         let Timing { heartbeat_us, lease_us, .. } = self.member.timing;
         if self.now_us.saturating_sub(self.pulsed_us) < heartbeat_us {
@@ -208,7 +208,7 @@ impl Keeper {
         }
     }
 
-    /// Somebody is lost, has begun a new life, or is new: the epoch ends. Else who is behind is told again.
+    /// A process is lost, has begun a new life, or is new: ends the epoch. Else informs processes that are behind again.
     fn watch(&mut self, cast: &Cast) {
         let lost = cast.lives.iter().any(|(node, life)| {
             !self.is_alive(*node) || self.alive.get(node).is_some_and(|alive| alive.incarnation != *life)
@@ -327,7 +327,7 @@ impl Keeper {
         }
     }
 
-    /// Chooses until the oracle must be asked, or all is chosen.
+    /// Chooses until the oracle must decide, or all is chosen.
     fn merge(&mut self) {
         let Phase::Merging(closing) = &mut self.phase else { return };
         loop {

@@ -11,10 +11,11 @@
 //! Each process is a pure state machine, `step(now, inputs) -> outputs`: no clock, no I/O, no thread. A driver carries messages and calls of
 //! [`Truth`]; a simulator is one, and drives the very code that serves.
 //!
-//! What holds, whatever is lost, late, doubled, reordered, killed or cut off: reads and commits are strictly serializable; each shard's order of
-//! records, the scribe's sequence and what reads saw are parts of one total order; what was acknowledged is kept.
+//! Guarantees, whatever is lost, late, doubled, reordered, killed or cut off: reads and commits are strictly serializable; each shard's order of
+//! records, the scribe's sequence and the order that reads saw are parts of one total order; acknowledged commits are kept.
 //!
-//! Reading order: [`Record`], [`Truth`], [`Rows`] (who may commit), [`choose`](mod@choose) (the one rule of order), `channel`, [`message`], [`Gate`], [`Shard`], [`Oracle`], [`Scribe`], [`Keeper`];
+//! Reading order: [`Record`], [`Truth`], [`Rows`] (validation), [`choose`](mod@choose) (the one rule of order), `channel`, [`message`], [`Gate`],
+//! [`Shard`], [`Oracle`], [`Scribe`], [`Keeper`];
 //! [`wire`] (messages as bytes), [`limits`] and [`Rules`] (the switches that tests turn off).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]

@@ -1,4 +1,4 @@
-//! What gates, shards and the scribe have in common: they tell the keeper that they live, and number their calls to truth.
+//! Shared by gates, shards and the scribe: heartbeats to the keeper, and numbers for calls to truth.
 
 use crate::limits::Timing;
 use crate::message::{Body, Message, Node, Output};
@@ -29,7 +29,7 @@ impl Member {
         self.outputs.push(Output::Call { token: self.next_token, call });
         self.next_token
     }
-    /// Tells the keeper that it lives, if it is time.
+    /// Sends a heartbeat to the keeper, if it is due.
     pub(crate) fn beat(&mut self, now_us: u64, epoch: u64, ready: bool) {
         if self.alive_us.is_none_or(|last| now_us.saturating_sub(last) >= self.timing.heartbeat_us) {
             self.tell_keeper(now_us, epoch, ready);

@@ -1,4 +1,4 @@
-//! Truth in memory: the model that others are measured against. Each call is one step, so it is serializable; who drives it may lose answers.
+//! Truth in memory: the model that others are compared with. Each call is one step, so it is serializable; its driver may lose answers.
 
 use crate::limits::LOG_PAGE_BYTES;
 use crate::record::{Bytes, CommitId, Proposed, Record, Verdict};
@@ -22,7 +22,8 @@ pub struct MemoryTruth {
     /// The last group of a gate, by epoch and seat.
     groups: BTreeMap<(u64, usize), u64>,
     next_chunk: u32,
-    /// What the log begins with: a commit version, and the records that stand for all up to it. Commits below are kept for those who look at the model; no call tells them.
+    /// The base of the log: a commit version, and the records that stand for all up to it. Commits below are kept for tests of the model; no call
+    /// returns them.
     base: u64,
     base_records: Vec<Arc<Record>>,
     /// Records of a base in the making, by its maker.
@@ -83,7 +84,7 @@ impl MemoryTruth {
         self.rows.keys.len()
     }
 
-    /// What became of a transaction whose group was carried out before, or never will be.
+    /// The verdict for a transaction whose group was carried out before, or never will be.
     fn past(&self, proposed: &Proposed, otherwise: Verdict) -> Verdict {
         let known = self.log.contains_key(&CommitId::of(&proposed.record.stamp));
         if known { Verdict::Committed } else { otherwise }

@@ -1,4 +1,4 @@
-//! What processes say to each other, what happens to a process, and what it wants done.
+//! Messages between processes, and the inputs and outputs of their machines.
 
 use crate::channel::Item;
 use crate::record::{Bytes, CommitId, Record};
@@ -21,7 +21,7 @@ pub enum Node {
     Keeper,
 }
 
-/// Who takes part in an epoch.
+/// The members of an epoch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Members {
     /// The epoch.
@@ -46,16 +46,16 @@ impl Members {
 pub struct Message {
     /// The sender's epoch.
     pub epoch: u64,
-    /// What it says.
+    /// Its content.
     pub body: Body,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// Gate to gate: my clock.
     Announce(Box<[u64]>),
-    /// Gate to gate: I know so many of your stamps.
+    /// Gate to gate: the number of your stamps that I know.
     Heard(u64),
     /// Gate to shard: the next item of the channel.
     Item(Item),
@@ -72,7 +72,7 @@ pub enum Body {
     Received {
         /// The item that is wanted next.
         next: u64,
-        /// Some after it are here.
+        /// Later items are here already.
         gap: bool,
         /// Questions to the oracle since the last one of these.
         questions: u64,
@@ -83,7 +83,7 @@ pub enum Body {
     Pinned {
         /// The gate's number for the read.
         request: u64,
-        /// What the store answered.
+        /// The answer of the store.
         answer: Bytes,
     },
     /// To the oracle: which of each two comes first? The one that is named first is preferred.
@@ -100,13 +100,13 @@ pub enum Body {
         /// One for each pair.
         answer: Result<Vec<bool>, usize>,
     },
-    /// Keeper to oracle: the epoch of this message has so many gates.
+    /// Keeper to oracle: the number of gates of this message's epoch.
     Order(usize),
     /// Oracle to keeper: it has begun.
     Ordering,
     /// Replica to replica of the oracle: a message of the log that they share.
     Replica(Bytes),
-    /// Shard to scribe: what was executed, and how far each chain is taken.
+    /// Shard to scribe: executed records, and how far each chain is taken.
     Executed {
         /// The number of the first of these records, from 0 in each epoch.
         from: u64,
@@ -115,26 +115,26 @@ pub enum Body {
         /// Of each chain the last item taken; only where these are all records.
         taken: Option<Vec<Option<Stamp>>>,
     },
-    /// Scribe to shard: I have so many of your records; all up to this commit version are written; nobody asks about these counters any more.
+    /// Scribe to shard: the number of your records that I have; all up to this commit version are written; no request needs these counters any more.
     Settled {
         /// Records had.
         next: u64,
         /// The last commit version written.
         commit_version: u64,
-        /// What all stamps know that may still be compared.
+        /// The merged vector that all stamps know that may still be compared.
         frontier: Option<Box<[u64]>>,
     },
     /// Gate to scribe: all my reads and stamps from now on know this.
     Low(Box<[u64]>),
-    /// Scribe to oracle: nobody asks about these counters any more.
+    /// Scribe to oracle: no request needs these counters any more.
     Forget(Box<[u64]>),
-    /// Keeper to a process: my clock. It is sent back, so that the keeper knows whom it reaches.
+    /// Keeper to a process: my clock. It is sent back, so that the keeper knows which processes it reaches.
     Pulse(u64),
     /// To the keeper: I live, and hear you.
     Alive {
         /// Which life of this process.
         incarnation: u64,
-        /// It has done what begins the epoch of this message.
+        /// It is ready for the epoch of this message.
         ready: bool,
         /// The last pulse that it heard; 0 before the first.
         pulse: u64,
@@ -143,7 +143,7 @@ pub enum Body {
     Begin {
         /// The life that is meant.
         incarnation: u64,
-        /// Who takes part.
+        /// The members.
         members: Arc<Members>,
     },
     /// Keeper to a process: all are ready, the epoch of this message is open.
@@ -156,7 +156,7 @@ pub enum Body {
 /// Why a transaction or a read did not happen. It may be tried again at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// What it read was written meanwhile.
+    /// Its read set was written meanwhile.
     Conflict,
     /// A chunk that it touches was moved.
     Moved,
@@ -171,7 +171,7 @@ pub enum Refusal {
 /// How a request to a gate ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// It is committed, for good.
+    /// It is committed, durably.
     Committed(Stamp),
     /// Nothing of it happened, or ever will.
     Refused(Refusal),
@@ -180,13 +180,13 @@ pub enum End {
 /// A transaction that a client commits.
 #[derive(Clone, Debug, Default)]
 pub struct Commit {
-    /// The read whose snapshot it saw, still open.
+    /// The read that gave its snapshot, still open.
     pub base: Option<u64>,
     /// Keys that it read.
     pub reads: Vec<u64>,
     /// Keys that it writes.
     pub writes: Vec<u64>,
-    /// Chunks that it touches, with the version of their place.
+    /// Chunks that it touches, with the versions of their routes.
     pub routes: Vec<(u32, u64)>,
     /// Chunks that it moves.
     pub moves: Vec<(u32, u16)>,
@@ -194,14 +194,14 @@ pub struct Commit {
     pub parts: Vec<(u16, Bytes)>,
 }
 
-/// What happens to a process.
+/// An input of a process.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// Some time has passed.
     Tick,
     /// A message came.
     Message {
-        /// From whom.
+        /// The sender.
         from: Node,
         /// The message.
         message: Message,
@@ -210,7 +210,7 @@ pub enum Input {
     Answer {
         /// The call's.
         token: u64,
-        /// What it answers.
+        /// The answer to the call.
         answer: Result<Reply, Unknown>,
     },
     /// To a gate: answer these queries of shards, all from one snapshot; from that of an open read with this number, if there is one.
@@ -226,17 +226,17 @@ pub enum Input {
     Commit {
         /// The client's number.
         request: u64,
-        /// What.
+        /// The commit.
         commit: Commit,
     },
 }
 
-/// What a process wants done.
+/// An output of a process.
 #[derive(Clone, Debug)]
 pub enum Output {
     /// A message; it may be lost, doubled and reordered.
     Send {
-        /// To whom.
+        /// The receiver.
         to: Node,
         /// The message.
         message: Message,

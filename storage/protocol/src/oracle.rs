@@ -11,7 +11,7 @@ use order::kronos::{
 /// Questions after which an oracle that forgets on purpose has forgotten everything.
 const FORGETS_AFTER: u64 = 5;
 
-/// The machine, and what was asked of it.
+/// The machine, and counters of its requests.
 #[derive(Debug)]
 pub struct Oracle {
     rules: Rules,
@@ -37,7 +37,7 @@ impl Oracle {
         &self.machine
     }
 
-    /// All that it holds, as bytes: what [`Oracle::restore`] goes on from.
+    /// Its state as bytes, for [`Oracle::restore`].
     pub fn snapshot(&self) -> Vec<u8> {
         let numbers = [self.epoch, self.gates as u64, self.questions, self.pairs];
         let head = numbers.iter().flat_map(|number| number.to_le_bytes());
@@ -52,7 +52,7 @@ impl Oracle {
         Some(Oracle { rules, machine, epoch, gates, questions, pairs })
     }
 
-    /// Takes one message and answers it; ticks and answers of truth mean nothing to it.
+    /// Takes one message and answers it; ignores ticks and answers of truth.
     pub fn step(&mut self, input: Input) -> Option<Output> {
         let Input::Message { from, message: Message { epoch, body } } = input else { return None };
         let body = match body {
@@ -81,7 +81,7 @@ impl Oracle {
         Some(())
     }
 
-    /// Nothing where these stamps are not ordered here now: who asks will hear of a new epoch.
+    /// None where these stamps are not ordered in the present epoch: the asker will hear of a new one.
     fn assign(&mut self, pairs: &[(Stamp, Stamp)]) -> Option<Result<Vec<bool>, usize>> {
         self.questions += 1;
         self.pairs += pairs.len() as u64;

@@ -1,4 +1,4 @@
-//! A commit on its way: what a gate proposes to truth, what truth answers, and the record that shards execute.
+//! A commit on its way: its proposal to truth, the verdict, and the record that shards execute.
 
 use order::Stamp;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ pub type Bytes = Arc<[u8]>;
 /// A committed transaction, as its shards get it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Where it is in the order.
+    /// Its position in the order.
     pub stamp: Stamp,
-    /// What it changes, by shard; ascending, each shard once.
+    /// Its changes, by shard; ascending, each shard once.
     pub parts: Vec<(u16, Bytes)>,
 }
 
@@ -26,7 +26,7 @@ pub struct CommitId {
     pub counter: u64,
 }
 
-/// What a transaction asks of truth.
+/// A transaction proposed to truth.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proposed {
     /// The stamp that its reads had; none where it read nothing.
@@ -39,11 +39,11 @@ pub struct Proposed {
     pub routes: Vec<(u32, u64)>,
     /// Chunks that it moves, and to which shard.
     pub moves: Vec<(u32, u16)>,
-    /// What the shards get.
+    /// The record for the shards.
     pub record: Record,
 }
 
-/// What truth says of one transaction.
+/// The verdict of truth on one transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is in the log.
@@ -58,7 +58,7 @@ pub enum Verdict {
     Fenced,
     /// It is not in the log, and its group is over: propose it again in a new group.
     Again,
-    /// It may have been committed and cut off from the log: nobody knows any more.
+    /// It may have been committed and cut off from the log: its outcome is lost.
     Forgotten,
 }
 
@@ -70,7 +70,7 @@ impl CommitId {
 }
 
 impl Record {
-    /// Bytes of what it changes.
+    /// Bytes of its changes.
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.len()).sum()
     }

@@ -1,25 +1,25 @@
-//! Which transactions may commit: the rows that a group looks at, and what it makes of them. Every implementation of truth brings the rows up to
-//! date, asks this one function, and logs what the group touched, in one transaction of its own.
+//! Validation: the rows that a group reads, and the verdicts by them. Every implementation of truth updates the rows, calls this one function, and
+//! logs the rows that the group touched, in one transaction of its own.
 //!
-//! Idea: for each key two vectors, *written* (the stamp of the last writer) and *read* (the clocks of all readers since, merged). A stamp is
-//! after a writer, and after all readers, exactly if its vector is at least theirs, because clocks are only ever told whole. So one comparison
-//! decides, and a stamp that is late hears the vector and is after it from then on.
-//! Chunks have no readers: a move comes after *all* that has committed, so those who only touch a chunk write no row that all of them share.
-//! Who reads [`EVERYTHING`] must know all that has committed, and all that commits later comes after it: as if each commit wrote that key, but
-//! without a row that all writers share.
+//! Idea: for each key two vectors, *written* (the stamp of the last writer) and *read* (the clocks of all readers since, merged). A stamp is after a
+//! writer, and after all readers, exactly if its vector is at least theirs, because clocks are only ever announced whole. So one comparison decides,
+//! and a gate whose stamp is late gets the vector and is after it from then on.
+//! Chunks have no readers: a move comes after *all* that has committed, so transactions that only touch a chunk write no row that all of them share.
+//! A reader of [`EVERYTHING`] must know all that has committed, and all later commits come after it: as if each commit wrote that key, but without a
+//! row that all writers share.
 
 use crate::record::{Proposed, Verdict};
 use crate::truth::Route;
 use order::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The key of whoever read the whole content: each commit counts as a writer of it. Nobody writes it, and no other key is equal to it.
+/// The key of a reader of the whole content: each commit counts as a writer of it. No commit writes it, and no other key is equal to it.
 pub const EVERYTHING: u64 = u64::MAX;
 
-/// Who touched a key last, in this epoch.
+/// The last writer and readers of a key, in this epoch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Touched {
-    /// The vector of the last writer; zeros where nobody wrote it.
+    /// The vector of the last writer; zeros where there is none.
     pub written: Box<[u64]>,
     /// The vectors of its readers since, merged.
     pub read: Box<[u64]>,
@@ -28,7 +28,7 @@ pub struct Touched {
 /// Where a chunk is, and the vector of the move that brought it there, if that was in this epoch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routed {
-    /// The chunk's place.
+    /// The chunk's route.
     pub route: Route,
     /// The last move of this epoch.
     pub moved: Option<Box<[u64]>>,
@@ -41,7 +41,7 @@ pub struct Rows {
     pub keys: BTreeMap<u64, Touched>,
     /// By chunk.
     pub routes: BTreeMap<u32, Routed>,
-    /// The vectors of all commits of the epoch, merged; a group without moves may leave out what others committed.
+    /// The vectors of all commits of the epoch, merged; a group without moves may leave out other gates' commits.
     pub clock: Vec<u64>,
     /// Chunks whose rows have changed.
     pub changed_routes: BTreeSet<u32>,
@@ -50,7 +50,7 @@ pub struct Rows {
 }
 
 impl Touched {
-    /// Does everybody who knows these counters come after all who touched it?
+    /// Does every stamp that knows these counters come after all who touched it?
     pub fn is_below(&self, frontier: &[u64]) -> bool {
         knows(frontier, &self.written) && knows(frontier, &self.read)
     }
@@ -65,7 +65,7 @@ impl Rows {
         self.routes.values_mut().for_each(|one| one.moved = None);
     }
 
-    /// What becomes of a transaction; if it commits, the rows are as it leaves them.
+    /// The verdict on a transaction; if it commits, the rows are updated.
     pub fn verdict(&mut self, proposed: &Proposed) -> Verdict {
         let stamp = &proposed.record.stamp;
         if proposed.base.as_ref().is_some_and(|base| base.epoch() != stamp.epoch()) {
@@ -101,7 +101,7 @@ impl Rows {
         Verdict::Committed
     }
 
-    /// The rows as a transaction leaves them that was committed on them, here or by somebody else.
+    /// Updates the rows by a transaction that was committed on them, here or by another gate.
     pub fn accept(&mut self, proposed: &Proposed) {
         let vector = proposed.record.stamp.vector();
         let none: Box<[u64]> = vec![0; vector.len()].into();

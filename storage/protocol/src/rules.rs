@@ -1,4 +1,4 @@
-//! The rules that make the order strict, each with a switch. Tests turn one off and must see the checker find it out; nobody else does.
+//! The rules that make the order strict, each with a switch. Tests turn one off and check that the checker finds it out; no other code does.
 
 /// All rules hold by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,25 +11,25 @@ pub struct Rules {
     pub channels_in_order: bool,
     /// A gate sends no NOP to a shard while a group in truth may still send it an earlier record.
     pub nops_behind_groups: bool,
-    /// The oracle keeps what it decided until nobody can ask again.
+    /// The oracle keeps its decisions until no process can need them.
     pub oracle_remembers: bool,
     /// Keys that were read are rows of truth.
     pub reads_are_rows: bool,
     /// Each commit reads the row of the epoch.
     pub commits_read_epoch: bool,
-    /// A chunk that moved is answered for by whoever owns it at the stamp that is asked for.
+    /// A read of a chunk that moved is answered by its owner as of the read's stamp.
     pub moves_are_forwarded: bool,
-    /// The scribe tells a commit version only after it is written.
+    /// The scribe publishes a commit version only after it is written.
     pub versions_before_publishing: bool,
     /// A chunk number is leased once.
     pub leases_are_exclusive: bool,
-    /// The scribe asks the oracle about concurrent commits, also where they share no shard.
+    /// The scribe has the oracle order concurrent commits, also where they share no shard.
     pub scribe_asks: bool,
     /// A shard that comes back from a checkpoint knows how far it had taken each chain.
     pub points_know_taken: bool,
-    /// A shard that lacks what was cut off from the log begins with the log's base.
+    /// A shard that lacks commits cut off from the log begins with the log's base.
     pub cuts_are_noticed: bool,
-    /// Truth knows that it gave commit versions, also when they are cut off from the log by now.
+    /// Truth remembers the commit versions it assigned, also when they are cut off from the log.
     pub versions_outlive_cuts: bool,
     /// A scribe whose commit versions truth denies, in the epoch that its keeper holds open, begins a new life, and with it comes a new epoch.
     pub denied_scribes_begin_anew: bool,

@@ -4,8 +4,8 @@
 //! the next record as a shard does that owns everything, so its sequence is one of the linear extensions that all shards agree with. It asks
 //! the oracle about concurrent commits that share no shard, too: a read may have seen one of them without the other, and a reader of
 //! the sequence must not see it the other way round.
-//! Invariants: a commit version is published after it is written; what a shard reports next is what the sequence has next of that shard. An epoch that the scribe has
-//! left it does not take part in again: shards have forgotten what they had reported by then.
+//! Invariants: a commit version is published after it is written; the next record that a shard reports is the sequence's next of that shard. The
+//! scribe never takes part again in an epoch that it has left: shards have forgotten the records they had reported by then.
 
 use crate::choose::{Choice, Decided, Head, Question, choose};
 use crate::limits::{Timing, UNVERSIONED_MAX, VERSIONS_MAX};
@@ -18,7 +18,7 @@ use order::Stamp;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What was done so far.
+/// Counters for `SHOW ORDER`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ScribeCounts {
     /// Commits that got versions.
@@ -38,7 +38,7 @@ pub struct Scribe {
     member: Member,
     now_us: u64,
     part: Option<Part>,
-    /// The epoch in which truth denied its commit versions. It is over, as a rule, and the next is told soon.
+    /// The epoch in which truth denied its commit versions. It is over, as a rule, and the next is announced soon.
     denied: Option<u64>,
     next_question: u64,
     counts: ScribeCounts,
@@ -51,7 +51,7 @@ type Chain = BTreeMap<u64, (Stamp, Box<[u16]>)>;
 struct Part {
     members: Arc<Members>,
     shards: Vec<Reported>,
-    /// What gates said that their stamps know.
+    /// The vectors that gates' stamps know, as reported.
     lows: Vec<Option<Box<[u64]>>>,
     /// Records without a commit version, by gate and counter.
     chains: Vec<Chain>,
@@ -87,12 +87,12 @@ impl Scribe {
         let counts = ScribeCounts::default();
         Scribe { rules, member, now_us: 0, part: None, denied: None, next_question: 0, counts }
     }
-    /// What was done so far.
+    /// The counters so far.
     pub fn counts(&self) -> ScribeCounts {
         self.counts
     }
 
-    /// Takes inputs, and says what is to be done.
+    /// Takes inputs, and returns outputs.
     pub fn step(&mut self, now_us: u64, inputs: impl IntoIterator<Item = Input>) -> Vec<Output> {
         self.now_us = now_us;
         for input in inputs {
@@ -125,7 +125,7 @@ impl Scribe {
         }
     }
 
-    /// Shards are asked to take what holds up the sequence; the frontier is told when it has moved.
+    /// Asks shards for the items that hold up the sequence; announces the frontier when it has moved.
     fn tell(&mut self) {
         let Some(part) = &mut self.part else { return };
         let epoch = part.members.epoch;
@@ -390,7 +390,8 @@ impl Part {
         })
     }
 
-    /// What every stamp knows that may still be compared with another: those of gates, what shards have not taken, what has no commit version.
+    /// The merged vector that every stamp knows that may still be compared: those of gates, of items that shards have not taken, of commits without a
+    /// version.
     fn frontier(&self) -> Option<Box<[u64]>> {
         let mut frontier: Option<Box<[u64]>> = None;
         let mut least = |vector: &[u64]| match &mut frontier {

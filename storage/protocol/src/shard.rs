@@ -7,9 +7,8 @@
 //! ```
 //!
 //! Invariant (the *prefix law*): of two records the one with the lower commit version is before the other in the order. So the records that a stamp
-//! sees are a prefix of the commit versions, and one number is a snapshot.
-//! Where a chain is silent its gate is asked for a NOP, one question at a time.
-//! When an epoch ends, what was not executed comes from truth, in the order that the keeper has written.
+//! sees are a prefix of the commit versions, and one number is a snapshot. Where a chain is silent its gate is asked for a NOP, one question at a
+//! time. When an epoch ends, its unexecuted records come from truth, in the order that the keeper has written.
 
 use crate::channel::{Incoming, Item};
 use crate::choose::{Choice, Decided, Head, choose};
@@ -23,7 +22,7 @@ use order::Stamp;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What was done so far, for `SHOW ORDER`.
+/// Counters for `SHOW ORDER`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ShardCounts {
     /// Records executed.
@@ -40,7 +39,7 @@ pub struct ShardCounts {
     pub wants: u64,
 }
 
-/// What of the log the content of a shard has: with it, a checkpoint of the content is a beginning for another life.
+/// How far the content of a shard is in the log: with it, another life can begin with a checkpoint of the content.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShardPoint {
     /// The last local version.
@@ -68,13 +67,13 @@ pub struct Shard {
     fresh: bool,
     part: Option<Part>,
     joining: Option<Joining>,
-    /// What its content had beyond that when it was kept: the epoch, and how far each chain was taken.
+    /// How far its content was beyond that when it was saved: the epoch, and the position in each chain.
     kept: Option<(u64, Vec<u64>)>,
     next_question: u64,
     counts: ShardCounts,
 }
 
-/// The next epoch, until what the last one left is executed.
+/// The next epoch, until the rest of the last one is executed.
 #[derive(Debug)]
 struct Joining {
     members: Arc<Members>,
@@ -100,11 +99,11 @@ struct Part {
     unreported: VecDeque<(Stamp, Box<[u16]>)>,
     reported: u64,
     told_us: u64,
-    /// What the scribe wants all frontiers to know.
+    /// The counters that the scribe wants all frontiers to know.
     wanted: Box<[u64]>,
-    /// Since when it has held records that something may come before; nothing while it holds none.
+    /// Since when it has held records that an earlier one may precede; none while it holds none.
     held_us: Option<u64>,
-    /// What every stamp knows that may still be compared. A read below it is over: its message came late.
+    /// The merged vector that every stamp knows that may still be compared. A read below it is over: its message came late.
     frontier: Box<[u64]>,
 }
 
@@ -141,7 +140,7 @@ struct Asking {
 }
 
 impl Shard {
-    /// No read asks for a commit version below this one any more.
+    /// No read needs a commit version below this one any more.
     pub fn oldest_version(&self) -> u64 {
         let oldest = self.part.as_ref().and_then(|part| part.recent.front());
         oldest.map_or(self.commit_version, |(commit_version, _)| commit_version - 1)
@@ -180,7 +179,7 @@ impl Shard {
             ..Shard::new(number, incarnation, timing, rules)
         }
     }
-    /// What its content has, for a checkpoint of it that is made before the next step; nothing between two epochs.
+    /// How far its content is, for a checkpoint made before the next step; none between two epochs.
     pub fn point(&self) -> Option<ShardPoint> {
         let part = self.part.as_ref()?;
         let (commit_version, settled, epoch) = (self.commit_version, self.settled, part.members.epoch);
@@ -190,7 +189,7 @@ impl Shard {
     pub fn settled(&self) -> u64 {
         self.settled
     }
-    /// What was done so far.
+    /// The counters so far.
     pub fn counts(&self) -> ShardCounts {
         self.counts
     }
@@ -203,7 +202,7 @@ impl Shard {
         self.fresh = true;
     }
 
-    /// Takes inputs, and says what is to be done.
+    /// Takes inputs, and returns outputs.
     pub fn step(&mut self, now_us: u64, inputs: impl IntoIterator<Item = Input>) -> Vec<Output> {
         self.now_us = now_us;
         for input in inputs {
@@ -295,7 +294,7 @@ impl Shard {
         }
     }
 
-    /// Leaves the epoch that it is in, and reads what it left unfinished.
+    /// Leaves the present epoch, and reads its unfinished rest.
     fn begin(&mut self, members: Arc<Members>) {
         let present = self.part.as_ref().map(|part| part.members.epoch);
         let next = self.joining.as_ref().map(|joining| joining.members.epoch);
@@ -457,7 +456,7 @@ impl Shard {
         part.asking = Some(Asking { question, pairs, about, sent_us: self.now_us });
     }
 
-    /// Gates whose chains hold others up are asked for something later.
+    /// Asks gates whose chains hold others up for a later item.
     fn want(&mut self) {
         let Some(part) = &mut self.part else { return };
         let mut clock = part.wanted.clone();
@@ -568,7 +567,7 @@ impl Part {
         })
     }
 
-    /// The last commit version before a read, where vectors and what the oracle has said tell.
+    /// The last commit version before a read, if vectors and the oracle's decisions tell.
     fn version_of(&self, pin: &Pin, last: u64) -> Option<u64> {
         let mut commit_version = last.min(pin.below.saturating_sub(1));
         for (at, record) in self.recent.iter().rev().filter(|(at, _)| *at < pin.below) {

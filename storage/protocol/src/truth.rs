@@ -1,13 +1,13 @@
 //! Truth: the durable, transactional store that all processes of a cluster share, as a trait; and its calls as data, since steps do no I/O.
 //!
-//! A call's outcome may be unknown: it was carried out, will be, or never will. Every call may be made again: a commit by the number of its group,
+//! A call's outcome may be unknown: it was carried out, will be, or never will. Every call may be repeated: a commit by the number of its group,
 //! commit versions by the number of their first, a bump by the epoch that it ends.
 
 use crate::record::{Bytes, CommitId, Proposed, Record, Verdict};
 use order::Stamp;
 use std::sync::Arc;
 
-/// Nobody knows what became of a call.
+/// The outcome of a call is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unknown;
 
@@ -38,8 +38,8 @@ pub trait Truth {
     fn bump(&mut self, from: u64) -> Result<u64, Unknown>;
     /// The last cluster version, and the commits of closed epochs without one, at most `limit` of each gate, by gate and counter.
     fn unversioned(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown>;
-    /// Gives commits the versions from `first` on, if the epoch is this one and `first` is the next. Answers whether these are their commit versions. Where they are cut off from the log
-    /// by now, that is taken for true in the epoch of who asks: nobody else gives commit versions in it.
+    /// Gives commits the versions from `first` on, if the epoch is this one and `first` is the next. Returns whether these are their commit versions.
+    /// If they are cut off from the log by now, that is assumed in the epoch of the caller: no other process gives commit versions in it.
     fn assign_versions(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown>;
     /// Commits with versions above `after`, of one shard or of all, in order: at most `limit`, and no more behind those that reach
     /// [`LOG_PAGE_BYTES`](crate::limits::LOG_PAGE_BYTES). There are none only where there are no more.
@@ -59,14 +59,15 @@ pub struct VersionedCommit {
     pub commit_version: u64,
     /// When it got its commit version, by the clock of truth, in microseconds since 1970; 0 where that was not written down.
     pub at_us: u64,
-    /// What was committed.
+    /// The committed record.
     pub record: Arc<Record>,
 }
 
 /// A page of the log.
 ///
-/// What was committed up to the *base* of the log may be replaced by fewer records that make the same content, in the last commit versions up to the base. So whoever
-/// has the commits up to some version below the base cannot go on from there, unless it has read this very base so far: it begins with nothing.
+/// Commits up to the *base* of the log may be replaced by fewer records with the same content, in the last commit versions up to the base. So a
+/// reader that has the commits up to some version below the base cannot go on from there, unless it has read this very base so far: it begins with
+/// nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LogPage {
     /// The base; 0 while the log has everything.
@@ -76,24 +77,24 @@ pub struct LogPage {
 }
 
 impl LogPage {
-    /// May whoever has everything up to `commit_version` go on with this page? Its content began with the log of base `begun`.
+    /// May a reader that has everything up to `commit_version` go on with this page? Its content began with the log of base `begun`.
     pub fn continues(&self, commit_version: u64, begun: u64) -> bool {
         commit_version == 0 || self.base <= commit_version || self.base == begun
     }
 }
 
-/// What became of a wish to cut the log.
+/// The outcome of cutting the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LogCut {
     /// It begins with the base.
     Done,
-    /// This follower still needs what is below.
+    /// This follower still needs commits below.
     NeededBy(String),
     /// The base is not above the present one, or its records are not all there.
     Outdated,
 }
 
-/// One who follows the sequence.
+/// A follower of the sequence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Following {
     /// Its name among those of the cluster.
@@ -104,25 +105,25 @@ pub struct Following {
     pub silent_us: u64,
 }
 
-/// What gates have told of what is taken at them.
+/// Usage of shared limits, as gates announced it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ToldUsage {
     /// The time, in microseconds since 1970 by the clock of truth.
     pub now_us: u64,
-    /// Gates by name, and what each told last; without the one that asks.
+    /// The last announcement of each other gate, by name.
     pub others: Vec<(String, Vec<u8>)>,
 }
 
-/// The cluster's sequence of commits, as those read it who follow it and take no part in it.
+/// The cluster's sequence of commits, for followers that take no part in it.
 pub trait Sequence {
     /// Commits with versions above `after`, in order, as [`Truth::log`] gives them.
     fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown>;
-    /// A follower of this name has everything up to a commit version; what is behind it is kept for it, as long as it says so once within
+    /// The follower of this name has everything up to a commit version; later commits are kept for it, as long as it reports within
     /// [`FOLLOWER_KEPT_US`](crate::limits::FOLLOWER_KEPT_US).
     fn follows(&mut self, name: &str, commit_version: u64) -> Result<(), Unknown>;
-    /// All who have said so within that time, by name.
+    /// All followers that have reported within that time, by name.
     fn followers(&mut self) -> Result<Vec<Following>, Unknown>;
-    /// Puts down record `number`, from 1 on, of a base at a commit version; the first one lets go what `maker` has put down before.
+    /// Stores record `number`, from 1 on, of a base at a commit version; the first one drops earlier records of `maker`.
     fn put_base(
         &mut self,
         maker: &str,
@@ -130,15 +131,15 @@ pub trait Sequence {
         number: u64,
         parts: &[(u16, Bytes)],
     ) -> Result<(), Unknown>;
-    /// Lets the log begin with a base of so many records, if every follower has what is in it.
+    /// Begins the log with a base of `records` records, if every follower has all commits in it.
     fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown>;
-    /// Tells what is taken at a gate, as bytes that truth does not read; what each other has told within [`USAGE_KEPT_US`](crate::limits::USAGE_KEPT_US), by name.
-    /// And what time it is by the clock of truth, which is one for all gates.
+    /// Announces the usage at a gate, as bytes that truth does not read; returns the announcements of the others within
+    /// [`USAGE_KEPT_US`](crate::limits::USAGE_KEPT_US), by name, and the time by the clock of truth, which is one for all gates.
     fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<ToldUsage, Unknown>;
-    /// Deletes some of what is below the base; false where there is nothing left of it.
+    /// Deletes some of the log below the base; false where nothing is left of it.
     fn delete_below_base(&mut self) -> Result<bool, Unknown>;
-    /// The last commit version, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got versions. Those before them got theirs
-    /// earlier. So when these have commit versions, everything that is committed now has.
+    /// The last commit version, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got versions. Earlier
+    /// ones got theirs before. So when these have commit versions, all present commits have.
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown>;
     /// The last commit version of these commits; nothing while one of them has none.
     fn version_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown>;
@@ -178,7 +179,7 @@ pub enum Call {
         epoch: u64,
         /// The first commit version.
         first: u64,
-        /// What gets them.
+        /// The commits.
         commits: Vec<CommitId>,
     },
     /// See [`Truth::log`].
@@ -187,12 +188,12 @@ pub enum Call {
         shard: Option<u16>,
         /// Commit versions above this one.
         after: u64,
-        /// So many.
+        /// The maximum.
         limit: usize,
     },
     /// See [`Truth::lease`].
     Lease {
-        /// Who will hold them.
+        /// The shard that will hold them.
         shard: u16,
         /// How many.
         count: u32,
@@ -208,7 +209,7 @@ pub enum Call {
     },
 }
 
-/// What a call answers.
+/// The answer to a call.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// The epoch and the last commit version.
@@ -223,11 +224,11 @@ pub enum Reply {
     Assigned(bool),
     /// A page of the log.
     Log(LogPage),
-    /// The first chunk number, how many, and whose they are.
+    /// The first chunk number, how many, and their shard.
     Leased(u32, u32, u16),
     /// Where chunks are.
     Placement(Vec<Route>),
-    /// It is done.
+    /// Done.
     Done,
 }
 

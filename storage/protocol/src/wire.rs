@@ -4,8 +4,8 @@
 //!   frame, entry: version u8 · sender (role u8, number u16) · epoch u64 · kind u8 · the fields of that kind, in the order of their declaration
 //!   list: count u32 · its items      stamp: epoch u64 · gate u16 · vector      nothing or something: 0 or 1, u8
 //! ```
-//! All numbers are little endian. Bytes that come from elsewhere are trusted in nothing: a count that they cannot hold is refused before anything
-//! is reserved, and a stamp that fits no gate is no stamp.
+//! All numbers are little endian. Received bytes are not trusted: a count that they cannot hold is refused before anything is allocated, and a stamp
+//! that fits no gate is no stamp.
 
 use crate::channel::Item;
 use crate::message::{Body, Members, Message, Node};
@@ -13,10 +13,11 @@ use crate::record::{Bytes, Record};
 use order::{GATEKEEPERS_MAX, Stamp};
 use std::sync::Arc;
 
-/// The version of frames, which rises with any change of this form. Processes of one cluster have one version; who hears another says so.
+/// The version of frames, which rises with any change of their form. All processes of one cluster must have the same; a process that receives another
+/// reports it.
 pub const WIRE_VERSION: u8 = 1;
-/// The version of entries of the oracle's log. They outlive the program that wrote them, so the kinds that are put there (questions, orders, what is
-/// forgotten) keep their form while it is the same; a test holds it.
+/// The version of entries of the oracle's log. They outlive the program that wrote them, so the kinds that are logged (questions, orders, forgotten
+/// counters) keep their form while it is the same; a test checks it.
 pub const ENTRY_VERSION: u8 = 1;
 
 /// A message and its sender, as bytes.
@@ -38,17 +39,17 @@ fn encode_as(version: u8, from: Node, message: &Message) -> Vec<u8> {
     to.0
 }
 
-/// The version of a frame, where it is another than [`WIRE_VERSION`].
+/// The version of a frame, if it is not [`WIRE_VERSION`].
 pub fn other_version(bytes: &[u8]) -> Option<u8> {
     bytes.first().copied().filter(|version| *version != WIRE_VERSION)
 }
 
-/// The sender and its message; nothing where the bytes are not what [`encode`] writes.
+/// The sender and its message; none where the bytes are not those of [`encode`].
 pub fn decode(bytes: &[u8]) -> Option<(Node, Message)> {
     decode_as(WIRE_VERSION, bytes)
 }
 
-/// The same of an entry; nothing where the bytes are not what [`encode_entry`] writes.
+/// The same of an entry; none where the bytes are not those of [`encode_entry`].
 pub fn decode_entry(bytes: &[u8]) -> Option<(Node, Message)> {
     decode_as(ENTRY_VERSION, bytes)
 }

@@ -1,4 +1,4 @@
-//! What ends a replica. A disk that failed once is not believed again: the process stops, and the other replicas go on.
+//! Errors that end a replica. A disk that failed once is not trusted again: the process stops, and the other replicas go on.
 
 use durable::DurableError;
 use std::fmt;
@@ -12,11 +12,11 @@ pub enum ReplicateError {
     Log(DurableError),
     /// A snapshot file cannot be read or written.
     Disk(DiskError),
-    /// A snapshot file or a record does not hold what was written to it.
+    /// The content of a snapshot file or a record is damaged.
     Damaged(String),
     /// The folder belongs to another replica, or to other members.
     Foreign(String),
-    /// The replication library refused what should be possible.
+    /// The replication library refused a valid call.
     Raft(String),
     /// A step panicked: a fault of this program. The replica may be half changed, and is not stepped again.
     Panicked(Panicked),

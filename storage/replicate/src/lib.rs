@@ -11,7 +11,7 @@
 //! is itself a step function: inputs in (a tick, a message, a proposal), outputs out (messages to send, answers). It knows no network, no
 //! thread and no clock, so a simulator drives the very code that serves.
 //!
-//! Invariants: what an output promises is on disk before the output is handed out; an entry is applied once by each replica, in order; a
+//! Invariants: promises of an output are on disk before the output is returned; an entry is applied once by each replica, in order; a
 //! proposal is answered as done only after a majority has it on disk.
 //!
 //! Reading order: [`StateMachine`], [`Replica`] with [`Input`] and [`Output`], `sound` (messages), `storage` (the log on disk).

@@ -1,9 +1,9 @@
-//! What the log drives.
+//! The state machine that the log drives.
 
 /// A deterministic machine: the same entries in the same order give the same answers and the same state on every replica.
 pub trait StateMachine {
-    /// Carries out one committed entry. The answer goes to whoever proposed it, if that was here. An error ends the replica: it does not know
-    /// what the entry means, and must not pass over it.
+    /// Applies one committed entry. The answer goes to the proposer, if that was on this replica. An error ends the replica: the entry is unknown to
+    /// it, and must not be skipped.
     fn apply(&mut self, entry: &[u8]) -> Result<Vec<u8>, String>;
     /// The whole state as bytes.
     fn snapshot(&self) -> Vec<u8>;

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use world::chance::Chance;
 use world::disk::Disk;
 
-/// What happens to a replica.
+/// An input of a replica.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A fixed time has passed.
@@ -39,7 +39,7 @@ pub enum Input {
     Propose {
         /// The caller's; not in use for another proposal or read.
         token: u64,
-        /// What the machine will be told.
+        /// The entry for the machine.
         entry: Vec<u8>,
     },
     /// May a reader of the machine see everything that was acknowledged before now? Answered by [`Output::Read`].
@@ -58,21 +58,21 @@ pub enum Input {
     Unreachable(ReplicaId),
     /// A message with a snapshot was delivered to this replica, or was not.
     SnapshotSent {
-        /// To whom.
+        /// The receiver.
         to: ReplicaId,
         /// Whether it arrived.
         arrived: bool,
     },
-    /// The state that [`Output::TakeSnapshot`] asked for.
+    /// The state for [`Output::TakeSnapshot`].
     Snapshot(Vec<u8>),
 }
 
-/// What a replica wants done.
+/// An output of a replica.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Output {
     /// Bytes for another replica. May be lost, doubled and reordered.
     Send {
-        /// To whom.
+        /// The receiver.
         to: ReplicaId,
         /// The message.
         bytes: Vec<u8>,
@@ -86,7 +86,7 @@ pub enum Output {
         /// The answer.
         outcome: Result<Vec<u8>, Undone>,
     },
-    /// The machine now holds all that was acknowledged before the read was asked for; or that cannot be known.
+    /// The machine now has all that was acknowledged before the read was requested; or that cannot be known.
     Read {
         /// The read's.
         token: u64,
@@ -100,7 +100,7 @@ pub enum Output {
 /// Why a proposal or a read has no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Undone {
-    /// Another replica leads, if one does. It was not done here and will not be.
+    /// Another replica leads, if one does. The proposal was not made here and will not be.
     NotLeader {
         /// Where the leader is reached.
         leader: Option<String>,
@@ -111,12 +111,12 @@ pub enum Undone {
     Refused(String),
 }
 
-/// What a replica is to its group.
+/// The role of a replica in its group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// It follows a leader, or waits for one.
     Follower,
-    /// It asks to be elected.
+    /// It is a candidate in an election.
     Candidate,
     /// It leads.
     Leader,
@@ -135,7 +135,7 @@ pub struct Status {
     pub term: u64,
     /// The last entry known to be committed.
     pub committed: u64,
-    /// The last entry that the machine was told.
+    /// The last entry that the machine applied.
     pub applied: u64,
     /// The last entry in the log.
     pub last: u64,
@@ -164,7 +164,7 @@ struct Asking {
 enum Reader {
     /// A reader of this replica's machine.
     Here { token: u64 },
-    /// Another replica, which asked this one as its leader with this context.
+    /// Another replica, which sent this one, as its leader, a read with this context.
     Replica { id: ReplicaId, context: Vec<u8> },
 }
 
@@ -267,7 +267,7 @@ impl<M: StateMachine> Replica<M> {
         Ok(replica)
     }
 
-    /// Takes inputs, and says what is to be done. After an error the replica must not be used again: its disk cannot be believed.
+    /// Takes inputs, and returns outputs. After an error the replica must not be used again: its disk cannot be trusted.
     pub fn step(&mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Vec<Output>, ReplicateError> {
         for input in inputs {
             self.take(input)?;
@@ -351,8 +351,8 @@ impl<M: StateMachine> Replica<M> {
         Ok(())
     }
 
-    /// The questions of other replicas wait for the one that is under way, as those of readers here do: else the leader asked all replicas once for
-    /// each of them whether it still leads. One that cannot wait is dropped, and asked again.
+    /// Reads of other replicas wait for the confirmation that is under way, as local reads do: else the leader would ask all replicas once for each
+    /// of them whether it still leads. One that cannot wait is dropped, and sent again.
     fn hear_question(&mut self, mut message: Message) {
         if let Some(question) = message.entries.first_mut()
             && self.reads < PENDING_MAX
@@ -396,7 +396,7 @@ impl<M: StateMachine> Replica<M> {
         }
     }
 
-    /// Another replica asks again by itself.
+    /// Another replica repeats its request by itself.
     fn refuse_reader(&mut self, reader: Reader) {
         self.reads -= 1;
         if let Reader::Here { token } = reader {
@@ -594,7 +594,8 @@ impl<M: StateMachine> Replica<M> {
         }
     }
 
-    /// Whoever has applied all up to this entry holds what was acknowledged when the question came here. That stays true where this replica leads no more.
+    /// A replica that has applied all up to this entry has everything acknowledged when the question came here. That stays true if this replica leads
+    /// no more.
     fn answer_question(&mut self, to: ReplicaId, context: Vec<u8>, index: u64) {
         self.reads -= 1;
         let mut answer = Message::default();
@@ -604,7 +605,7 @@ impl<M: StateMachine> Replica<M> {
         self.send(vec![answer]);
     }
 
-    /// A leader that is none any more does not know what becomes of its proposals.
+    /// A replica that no longer leads does not know the outcome of its proposals.
     fn notice_role(&mut self) {
         let leads = self.node.raft.state == StateRole::Leader;
         let term = self.node.raft.term;
@@ -652,7 +653,7 @@ impl<M: StateMachine> Replica<M> {
     pub fn term(&self) -> u64 {
         self.node.raft.term
     }
-    /// The machine, as far as it was told.
+    /// The machine, as far as it has applied entries.
     pub fn machine(&self) -> &M {
         &self.machine
     }

@@ -1,7 +1,7 @@
-//! Which messages the library may see.
+//! Which messages may reach the library.
 //!
-//! It takes messages for those of replicas that follow the protocol, and panics at others. What cannot come from such a replica is passed over:
-//! the sender is of another group, of another version, or none of ours.
+//! It accepts messages of replicas that follow the protocol, and panics at others. Messages that cannot come from such a replica are dropped: the
+//! sender is of another group, of another version, or a stranger.
 //! This is no defence against a member that lies; only members may reach the port.
 
 use raft::eraftpb::{Message, MessageType};
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// A sound snapshot but for what is changed in it, in a message of term 7.
+    /// A sound snapshot with this change, in a message of term 7.
     fn holds(change: impl FnOnce(&mut Snapshot)) -> bool {
         let mut message = Message { term: 7, ..Message::default() };
         let mut snapshot = Snapshot::default();
@@ -132,7 +132,7 @@ mod tests {
         assert!(!holds(|snapshot| snapshot.mut_metadata().mut_conf_state().learners_next = vec![4]));
     }
 
-    /// A heartbeat of term 7 from another replica, but for what is changed in it, to one with nothing in its log.
+    /// A heartbeat of term 7 from another replica, with this change, to one with an empty log.
     fn passes(change: impl FnOnce(&mut Message)) -> bool {
         let logger = slog::Logger::root(slog::Discard, slog::o!());
         let log = RaftLog::new(MemStorage::new(), logger);
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// The log is empty: nobody can have taken an entry of it, but one may have been refused.
+    /// The log is empty: no replica can have accepted an entry of it, but one may have refused.
     #[test]
     fn an_answer_is_about_entries_that_are_there() {
         for (index, reject, is_sound) in

@@ -115,7 +115,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Puts an entry in its place; what stood there and behind it is gone.
+    /// Puts an entry in its position; later entries, and the one there, are dropped.
     fn put(&mut self, record_number: u64, entry: Entry) {
         while self.entries.back().is_some_and(|(_, last)| last.index >= entry.index) {
             let (_, gone) = self.entries.pop_back().expect("it was just seen");
@@ -181,7 +181,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Another replica's state takes the place of everything here. Durable on return.
+    /// Another replica's state replaces everything. Durable on return.
     pub(crate) fn install(&mut self, snapshot: &Snapshot) -> Result<(), ReplicateError> {
         let record_number = self.log.last_version() + 1;
         // The vote comes before the snapshot, and nothing else of the old log is read once that is there.

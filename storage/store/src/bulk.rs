@@ -1,10 +1,10 @@
 //! Import at full speed: many vertices and edges at once, straight into bases.
 //!
-//! Vertices and edges are only collected while they come in, from any number of threads; chunks that are full are sealed into columns
-//! meanwhile ([`Bulk::seal`]). [`Bulk::build`] sorts the edges and makes the tables of each chunk in parallel, on threads the caller
-//! lends. New vertices go to chunks of their own, so an existing store is extended, not rewritten; edges that touch existing chunks
-//! are merged into their tables. What was built stands beside the graph until [`Built::onto`] puts it onto whatever was committed
-//! meanwhile. Cost: one counting sort by source chunk and one by target chunk for each edge type; memory at most twice the final size.
+//! Vertices and edges are only collected while they come in, from any number of threads; full chunks are sealed into columns meanwhile
+//! ([`Bulk::seal`]). [`Bulk::build`] sorts the edges and makes the tables of each chunk in parallel, on threads of the caller. New vertices go to
+//! chunks of their own, so an existing store is extended, not rewritten; edges at existing chunks are merged into their tables. The result stands
+//! beside the graph until [`Built::onto`] puts it onto the present snapshot, with the commits made meanwhile. Cost: one counting sort by source chunk
+//! and one by target chunk for each edge type; memory at most twice the final size.
 
 mod batch;
 pub(crate) mod built;
@@ -60,7 +60,7 @@ impl<'a> Bulk<'a> {
     pub fn new(allocator: &'a Allocator) -> Bulk<'a> {
         Bulk { allocator, vertices: Mutex::default(), edges: Mutex::default(), room: None }
     }
-    /// A builder that puts aside what does not fit.
+    /// A builder that spills what exceeds `room`.
     pub fn within(allocator: &'a Allocator, room: Option<Room<'a>>) -> Bulk<'a> {
         Bulk { room, ..Bulk::new(allocator) }
     }
@@ -106,8 +106,8 @@ impl<'a> Bulk<'a> {
         }
         Ok(ranges)
     }
-    /// Turns chunks that are full into columns, so that what they were made of can be forgotten. Called from any thread, again and
-    /// again; returns when nothing is left to do.
+    /// Turns full chunks into columns, so that the rows they were made of can be dropped. Called from any thread, again and again; returns when
+    /// nothing is left to do.
     pub fn seal(&self) -> Result<(), StoreError> {
         loop {
             let mut vertices = self.vertices.lock();
@@ -149,13 +149,13 @@ impl<'a> Bulk<'a> {
             None => Ok(()),
         }
     }
-    /// Were edges put aside for lack of room? Then [`Bulk::build`] needs a place for finished chunks.
+    /// Were edges spilled? Then [`Bulk::build`] needs storage for finished chunks.
     pub fn is_crowded(&self) -> bool {
         !self.edges.lock().aside.is_empty()
     }
-    /// Builds all that was added, to be put onto `given` or a later snapshot. `given` is what edges to vertices that are there were
-    /// looked up in; `base` is it with the indexes and constraints that come along. With `emit`, finished chunks leave memory. On an
-    /// error nothing happened, but the ids handed out are lost.
+    /// Builds all that was added, to be put onto `given` or a later snapshot. `given` is the snapshot in which the ends of edges were looked up;
+    /// `base` is the same with the indexes and constraints of the import. With `emit`, finished chunks leave memory. After an error nothing has
+    /// changed, but the ids handed out are lost.
     pub fn build(
         self,
         given: &Snapshot,

@@ -1,7 +1,7 @@
 //! Bytes out and in: variable-length integers, texts and values, every read checked against what is left.
 //!
-//! Integers are LEB128 (seven bits a byte, low first); signed ones are zigzag-folded first. Nothing here trusts a length before
-//! it has seen that the bytes are there, so corrupt input costs an error and no memory.
+//! Integers are LEB128 (seven bits a byte, low first); signed ones are zigzag-coded first. No length is trusted before it is certain that the bytes
+//! exist, so corrupt input costs an error and no memory.
 
 use crate::StoreError;
 use model::nested::VALUE_DEPTH_MAX;
@@ -10,7 +10,7 @@ use model::value::{Path, Point};
 use model::{EdgeId, EdgeRef, Map, MapValue, Value, VertexId, walk};
 use std::sync::Arc;
 
-/// In debug builds, and so in tests: what a writer made must be what the reader of the same structure takes.
+/// In debug builds, and so in tests: checks that the reader of a structure accepts the writer's output.
 pub(crate) fn debug_read_back<T>(read: impl FnOnce() -> Result<T, StoreError>) {
     if cfg!(debug_assertions)
         && let Err(error) = read()
@@ -22,10 +22,10 @@ pub(crate) fn debug_read_back<T>(read: impl FnOnce() -> Result<T, StoreError>) {
 /// Elements of a list that are written without a look whether the work is over.
 const ELEMENTS_PER_LOOK: usize = 256;
 
-/// Bytes that are copied without such a look.
+/// Bytes that are copied without checking whether the work is over.
 const RAW_BYTES_PER_LOOK: usize = 1 << 20;
 
-/// Units of work of so many bytes.
+/// The same in units of work.
 const LOOK_NOW: usize = RAW_BYTES_PER_LOOK / 128;
 
 /// Appends to a buffer.
@@ -38,7 +38,7 @@ pub(crate) struct Writer {
 /// May the end of the work end a writer?
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 enum End {
-    /// What is written is whole.
+    /// The output is never cut off.
     #[default]
     Never,
     May,
@@ -54,7 +54,7 @@ impl Writer {
     pub(crate) fn behind(bytes: Vec<u8>) -> Writer {
         Writer { bytes, end: End::Never }
     }
-    /// One that leaves out what is left of a large value once the work of this thread is over ([`model::walk`]).
+    /// A writer that leaves out the rest of a large value once the work of this thread is over ([`model::walk`]).
     pub(crate) fn endable(bytes: Vec<u8>) -> Writer {
         Writer { bytes, end: End::May }
     }
@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
         }
         Err(self.fail("integer too long"))
     }
-    /// Most bytes of a chunk are such integers, so up to five bytes are taken at once where eight are left.
+    /// Most bytes of a chunk are such integers, so up to five bytes are read at once where eight are left.
     #[inline]
     pub(crate) fn uint32(&mut self) -> Result<u32, StoreError> {
         if let Some(window) = self.bytes[self.at..].first_chunk::<8>() {

@@ -1,8 +1,8 @@
 //! Checkpoints: a snapshot as a manifest and blobs, written incrementally, opened lazily.
 //!
-//! A chunk or index run that was stored before is only named in the next manifest, so a checkpoint costs what changed since the
-//! last. The manifest holds all that is needed before any chunk is touched: names, catalogue, statistics, index deltas, and for each
-//! chunk its meta and blob key. Opening reads the manifest alone; every byte read is checked before it is believed.
+//! A chunk or index run that was stored before is only named in the next manifest, so a checkpoint costs the changes since the last. The manifest
+//! holds all that is needed before any chunk is read: names, catalogue, statistics, index deltas, and for each chunk its meta and blob key. Opening
+//! reads the manifest alone; every byte is verified before it is used.
 
 use crate::bytes::{Reader, Writer};
 use crate::chunks::chunk::ChunkMeta;
@@ -48,7 +48,7 @@ impl Written {
     pub fn manifest(&self) -> &[u8] {
         &self.manifest
     }
-    /// This checkpoint, which names pieces that an earlier one wrote to the same place, together with those.
+    /// This checkpoint together with an earlier one to the same storage, whose blobs it names.
     pub fn with(mut self, earlier: Written) -> Written {
         self.chunks.extend(earlier.chunks);
         self.runs.extend(earlier.runs);
@@ -59,8 +59,8 @@ impl Written {
         let chunks = self.chunks.iter().map(|(cell, blob)| (Arc::as_ptr(cell) as usize, *blob));
         chunks.chain(self.runs.iter().map(|(run, blob)| (Arc::as_ptr(run) as usize, *blob))).collect()
     }
-    /// The checkpoint is durable: later ones only name what this one wrote. Every key stays readable as long as any later
-    /// manifest may name it. Without this call a failed checkpoint leaves no trace, and the next writes the same again.
+    /// The checkpoint is durable: later ones only name its blobs. Every key must stay readable as long as any later manifest may name it. Without
+    /// this call a failed checkpoint leaves no trace, and the next writes the same again.
     pub fn keep(self) {
         for (cell, blob) in self.chunks {
             cell.set_stored(blob);
@@ -80,7 +80,7 @@ impl Snapshot {
     ) -> Result<Written, E> {
         self.checkpoint_after(&Written::default(), write)
     }
-    /// As [`Snapshot::checkpoint`], but what was written `ahead`, of this snapshot or of one before it, is only named. Keep both.
+    /// As [`Snapshot::checkpoint`], but blobs that `ahead` wrote, of this snapshot or of one before it, are only named. Keep both.
     pub fn checkpoint_after<E: From<StoreError>>(
         &self,
         ahead: &Written,
@@ -127,7 +127,7 @@ impl Snapshot {
         self.demand_readable(&manifest)?;
         Ok(Written { manifest, chunks, runs })
     }
-    /// A manifest that would not open must not replace one that does: it is read back before anybody believes it.
+    /// A manifest that would not open must not replace one that does: it is read back before it is used.
     fn demand_readable(&self, manifest: &[u8]) -> Result<(), StoreError> {
         let read = Snapshot::read_manifest(manifest, Pager::new(None), self.root.options);
         read.map(|_| ()).map_err(|error| StoreError::NotReadBack(error.to_string().into()))
@@ -212,8 +212,8 @@ impl Snapshot {
             uncommitted: None,
         }))
     }
-    /// The same snapshot, where chunks that a checkpoint stored with their deltas are to be read from there again: so their
-    /// deltas and bases can leave memory. None where there is no such chunk.
+    /// The same snapshot, where chunks that a checkpoint stored with their deltas are to be read from the checkpoint again: so their deltas and bases
+    /// can leave memory. None where there is no such chunk.
     pub(crate) fn trimmed(&self) -> Option<Snapshot> {
         let cells = self.root.directory.iter();
         let trimmed: Vec<(model::ChunkNo, Arc<Cell>)> =
@@ -225,7 +225,7 @@ impl Snapshot {
         trimmed.into_iter().for_each(|(number, cell)| root.directory.set(number, cell));
         Some(Snapshot::from_root(root))
     }
-    /// Keys of all blobs this snapshot may still read: what a cleaner must keep.
+    /// Keys of all blobs this snapshot may still read: a cleaner must keep them.
     pub fn blobs(&self) -> Vec<BlobKey> {
         let chunks = self.root.directory.iter().flat_map(|(_, cell)| cell.blobs());
         let leaves = self.root.indexes.iter().flat_map(|(_, index)| index.leaves());

@@ -1,4 +1,4 @@
-//! What a chunk is: an immutable base of columns and tables, a delta over it, and a compaction of both.
+//! Chunks: an immutable base of columns and tables, a delta over it, and their compaction.
 
 pub(crate) mod chunk;
 pub(crate) mod chunk_bytes;

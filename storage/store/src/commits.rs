@@ -1,4 +1,4 @@
-//! From one snapshot to the next: changes, the ids they need, and the root that is made of them.
+//! From one snapshot to the next: changes, their ids, and the new root.
 
 pub(crate) mod allocator;
 pub(crate) mod apply;

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, as one typed enum.
+//! Errors of the store, as one typed enum.
 
 use model::schema::IndexId;
 use model::{ChunkNo, EdgeId, VertexId, pace};
@@ -11,7 +11,7 @@ pub enum StoreError {
     Corrupt(Box<str>),
     /// The medium under a chunk source failed; the text is its message.
     Source(Box<str>),
-    /// A part of the graph lies elsewhere, and does not answer or is not kept there any more; a new snapshot can be read.
+    /// A part of the graph lies on another machine that does not answer or no longer keeps it; a new snapshot can be read.
     Unavailable(Box<str>),
     /// A change speaks of a vertex that is not there.
     NoVertex(VertexId),
@@ -51,24 +51,24 @@ pub enum StoreError {
     EntryRefused(&'static str),
     /// A named limit of the store is reached.
     Full(&'static str),
-    /// The chunk already has its final place and cannot take this.
+    /// The chunk already has its final position and cannot take this.
     ChunkMismatch(ChunkNo),
-    /// An import does not agree with what was committed while it was built; nothing of it was taken.
+    /// An import conflicts with commits made while it was built; nothing of it was taken.
     Outdated(&'static str),
     /// A request this store does not serve.
     Unsupported(&'static str),
-    /// A label, edge type or property key has so many bytes, more than [`crate::schema::names::NAME_BYTES_MAX`].
+    /// A label, edge type or property key has this many bytes, more than [`crate::schema::names::NAME_BYTES_MAX`].
     NameTooLong(usize),
     /// No label, edge type or property key is called this; the text says why.
     NameRefused(&'static str),
-    /// Who asked for long work was ended meanwhile; nothing of it was taken.
+    /// The query that did the work was ended; nothing of it was taken.
     Stopped,
-    /// What was just encoded does not decode: a fault of this program, found before anything was given up for it.
+    /// Freshly encoded data does not decode: a fault of this program, found before anything was replaced by it.
     NotReadBack(Box<str>),
 }
 
 impl StoreError {
-    /// A corruption found at `place`.
+    /// A corruption found in `place`.
     #[cold]
     pub fn corrupt(place: impl Into<Box<str>>) -> StoreError {
         StoreError::Corrupt(place.into())
@@ -101,7 +101,7 @@ impl StoreError {
             StoreError::NotReadBack(_) => "store.not_read_back",
         }
     }
-    /// What a person may do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             StoreError::Corrupt(_) => "restore the store from a backup or an earlier checkpoint",
@@ -176,7 +176,7 @@ impl std::error::Error for StoreError {}
 mod tests {
     use super::*;
 
-    /// One of each kind; a kind that is new does not build until it stands here.
+    /// One of each kind; a new kind does not build until it is added here.
     fn all() -> Vec<StoreError> {
         let all = vec![
             StoreError::Corrupt("chunk 3".into()),

@@ -1,4 +1,4 @@
-//! What an index is: a tree of leaves, each a sorted run and a small delta; how its entries are collected from chunks, gathered and stored.
+//! Indexes: a tree of leaves, each a sorted run and a small delta; how entries are collected from chunks, sorted and stored.
 
 pub(crate) mod changes;
 pub(crate) mod collect;

@@ -1,17 +1,17 @@
 //! # store: the multi-version graph
 //!
-//! Everything a reader sees is immutable and shared. A [`Snapshot`] is one root: a directory of chunks, the catalogue, indexes and
-//! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
-//! holds, takes no lock, and never meets a writer.
+//! Everything a reader sees is immutable and shared. A [`Snapshot`] is one root: a directory of chunks, the catalogue, indexes and statistics. A
+//! commit makes a new root with [`Snapshot::apply`] and copies only what it changes; a reader keeps its root, takes no lock, and never meets a
+//! writer.
 //!
 //! The crate has folders, from the ground up; ARCHITECTURE.md says which may use which, and a test holds it:
 //!
 //! | folder | in one sentence |
 //! |---|---|
-//! | `paging` | what is in memory: pages that can be read again, and the budget |
+//! | `paging` | pages that can be read again, and the memory budget |
 //! | `schema` | names, indexes and constraints by definition, entries that interfaces keep, counts |
-//! | `chunks` | what a chunk is: base, columns, tables, delta, compaction |
-//! | `versions` | versions of chunks, what each keeps for its readers, and the directory |
+//! | `chunks` | chunks: base, columns, tables, delta, compaction |
+//! | `versions` | versions of chunks, the caches of each for its readers, and the directory |
 //! | `indexes` | trees of leaves over the properties of vertices and edges |
 //! | `snapshots` | the graph at one commit: [`Snapshot`], [`AdjacencyView`], [`GraphRead`] |
 //! | `commits` | how the next snapshot is made: [`Change`], the draft, [`Allocator`] |

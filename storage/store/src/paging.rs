@@ -1,4 +1,4 @@
-//! What is in memory: pages that can be read again, the budget, and where bytes are read from and put aside.
+//! Memory management: pages that can be read again, the budget, and where bytes are read from and spilled to.
 
 pub(crate) mod page;
 pub(crate) mod pager;

@@ -1,4 +1,4 @@
-//! What the graph is called and counted by: names, indexes, constraints, entries, statistics. Knows no chunk.
+//! Names, indexes, constraints, entries and statistics of the graph. Independent of chunks.
 
 pub(crate) mod catalog;
 pub(crate) mod definitions;

@@ -1,4 +1,4 @@
-//! A graph whose chunks lie with several shards, as a reader elsewhere meets it: a snapshot that knows every chunk's head and reads a chunk from its
+//! A graph whose chunks lie with several shards, as a reader elsewhere sees it: a snapshot that knows every chunk's head and reads a chunk from its
 //! owner on first touch.
 //!
 //! ```text
@@ -6,11 +6,11 @@
 //!   reader: its last snapshot of the shares, with these ──> a snapshot ── first touch ──> a whole chunk, by (shard, chunk, version)
 //! ```
 //!
-//! Idea: a chunk's version is the commit version of the last record that wrote to it, so what did not change keeps its key, and the page that a reader has.
-//! What changed and is in the reader's memory is brought up by the records that changed it (`records`).
-//! Commit versions count anew in each life of a shard, so a key names the life, too. Indexes are whole at the reader: it hears which entries came and went,
-//! and loads all of them where it has missed too much (`entries`).
-//! Invariant: a snapshot is made of one answer of every shard, all pinned for one stamp. Cost: the heads of the chunks and the entries of indexes that changed.
+//! Idea: a chunk's version is the commit version of the last record that wrote to it, so an unchanged chunk keeps its key, and the reader keeps its
+//! page. A changed chunk in the reader's memory is updated by the records that changed it (`records`). Commit versions count anew in each life of a
+//! shard, so a key names the life, too. The reader has complete indexes: it gets the entries that came and went, and loads all of them where it has
+//! missed too much (`entries`). Invariant: a snapshot is made of one answer of every shard, all pinned for one stamp. Cost: the heads of the chunks
+//! and the entries of indexes that changed.
 
 mod catalogue;
 mod entries;
@@ -31,14 +31,14 @@ use model::{ChunkNo, EdgeTypeId};
 use records::Changed;
 use std::sync::Arc;
 
-/// What a reader knows of one shard already.
+/// The state that a reader has of one shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShareRequest {
     /// The life of the shard that `since` is about; see [`ShareKey::life`].
     pub life: u64,
     /// It has the heads of all chunks that changed up to this commit version.
     pub since: u64,
-    /// It has so many names.
+    /// Its counts of names.
     pub names: NameCounts,
 }
 
@@ -61,7 +61,7 @@ impl ShareRequest {
     }
 }
 
-/// What of a shard's graph changed for a reader.
+/// The changes of a shard's graph for a reader.
 pub struct ShareNews<'a> {
     /// The life of the shard.
     pub life: u64,
@@ -69,15 +69,15 @@ pub struct ShareNews<'a> {
     pub names: NameCounts,
     /// Chunks, by number with their versions.
     pub chunks: &'a [(ChunkNo, u64)],
-    /// Indexes, constraints and entries of the interfaces are told, too.
+    /// Are indexes, constraints and entries of the interfaces included?
     pub catalogue: bool,
-    /// What the indexes got and lost, in order; none where the reader has to load them.
+    /// Entries that the indexes gained and lost, in order; none where the reader has to load all.
     pub entries: Option<Vec<&'a EntryChange>>,
     /// The share's parts of all records since, in order; none where the reader has to fetch the chunks anew.
     pub records: Option<&'a [&'a [u8]]>,
 }
 
-/// What the answers of all shards make of a snapshot.
+/// The joined answers of all shards.
 pub struct JoinedShares {
     /// The graph of all shards. Its names are its own.
     pub snapshot: Snapshot,
@@ -87,11 +87,11 @@ pub struct JoinedShares {
     pub loads_indexes: bool,
 }
 
-/// A shard's answer: what of its graph changed.
+/// A shard's answer: the changes of its graph.
 pub struct Share<'a> {
     /// The shard.
     pub shard: u16,
-    /// What [`Snapshot::write_share`] wrote.
+    /// The output of [`Snapshot::write_share`].
     pub bytes: &'a [u8],
 }
 
@@ -133,7 +133,7 @@ impl ShareKey {
 }
 
 impl Snapshot {
-    /// What of this share changed for a reader.
+    /// Serialises the changes of this share for a reader.
     pub fn write_share(&self, news: &ShareNews<'_>) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.uint(news.life);
@@ -170,7 +170,7 @@ impl Snapshot {
         let key = self.root.directory.get(chunk)?.blob()?;
         Some(ShareKey::of(key).shard)
     }
-    /// What it keeps alive; see [`Snapshot::leased`].
+    /// Its lease; see [`Snapshot::leased`].
     pub fn lease(&self) -> Option<&Lease> {
         self.root.lease.as_ref()
     }
@@ -230,7 +230,7 @@ impl Snapshot {
         let snapshot = Snapshot::from_root(Root { lease: None, ..root });
         Ok(JoinedShares { snapshot, commit_versions, loads_indexes })
     }
-    /// The same graph, with names of its own: what it hands out is unknown to others.
+    /// The same graph, with an interner of its own: names that it hands out are unknown to others.
     pub fn with_own_names(&self) -> Snapshot {
         let names = Arc::new(Names::forked(self.root.catalog.names.clone()));
         Snapshot::from_root(Root { names, ..self.root.copy() })

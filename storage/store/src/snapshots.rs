@@ -1,4 +1,4 @@
-//! The graph at one commit, and everything that can be asked of it.
+//! The graph at one commit version, and all reads of it.
 
 pub(crate) mod adjacency;
 pub(crate) mod collected;

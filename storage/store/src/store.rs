@@ -1,4 +1,4 @@
-//! The store: the current snapshot, and what all transactions share.
+//! The store: the current snapshot, and the state that all transactions share.
 
 use crate::commits::allocator::Allocator;
 use crate::paging::pager::PagingReport;
@@ -45,16 +45,16 @@ impl Store {
     pub fn attach(&self, source: Arc<dyn ChunkSource>) {
         self.current.load().root.pager.attach(source);
     }
-    /// What is held in memory by all snapshots, and of which budget.
+    /// The memory of all snapshots, and its budget.
     pub fn paging(&self) -> PagingReport {
         self.current.load().root.pager.report()
     }
-    /// Does memory fill with what only a checkpoint can make evictable?
+    /// Is memory filling with data that only a checkpoint can make evictable?
     pub fn wants_checkpoint(&self) -> bool {
         self.current.load().root.pager.wants_checkpoint()
     }
-    /// After a checkpoint, where memory is short: what it stored with its delta is read from there again, so that bases and
-    /// deltas of before can leave memory. The caller sees to it that no commit happens meanwhile.
+    /// After a checkpoint, where memory is short: chunks stored with their deltas are read from the checkpoint again, so that earlier bases and
+    /// deltas can leave memory. The caller ensures that no commit happens meanwhile.
     pub fn trim(&self) {
         let current = self.current();
         if let Some(trimmed) = current.root.pager.is_pressed().then(|| current.trimmed()).flatten() {

@@ -1,4 +1,4 @@
-//! Versions of chunks: a base in a page with a delta, and what each version keeps for its readers; the directory of them all.
+//! Versions of chunks: a base in a page with a delta, and the caches of each version for its readers; the directory of them all.
 
 pub(crate) mod cell;
 pub(crate) mod directory;

@@ -1,8 +1,8 @@
 //! Checkpoints: the graph as of one commit version, written while readers and writers go on.
 //!
-//! Idea: a snapshot is immutable, so a checkpoint simply writes it out: only chunks and index runs that no earlier checkpoint stored.
-//! Afterwards what lies behind the horizon is given up: older checkpoints, the log before them, blobs that nobody names. Invariant:
-//! `CURRENT` names either the old checkpoint or the new one, and the log reaches back to whichever it is.
+//! Idea: a snapshot is immutable, so a checkpoint simply writes it out: only chunks and index runs that no earlier checkpoint stored. Afterwards
+//! everything behind the horizon is given up: older checkpoints, the log before them, blobs that no manifest names. Invariant: `CURRENT` names either
+//! the old checkpoint or the new one, and the log reaches back to whichever it is.
 
 use crate::history::Point;
 use crate::kept_files::{Horizon, files_of, thinned};
@@ -16,7 +16,7 @@ use store::{BlobKey, Lease, Snapshot, StoreError};
 /// Times that a chunk is compacted while commits write to it.
 const COMPACT_ATTEMPTS_MAX: usize = 2;
 
-/// What a checkpoint did.
+/// The report of a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointReport {
     /// Commit version that it stands for.
@@ -33,7 +33,7 @@ pub(crate) struct Stand {
     pub at: Point,
     /// Bytes of records logged up to then.
     pub logged_bytes: u64,
-    /// Does it contain what never was in the log?
+    /// Does it contain data that was never in the log?
     pub beside_log: bool,
 }
 
@@ -66,9 +66,9 @@ impl Engine {
         Ok(report)
     }
 
-    /// Compacts the chunks that have deltas, beside commits: what the checkpoint would do for its bytes alone also cleans what readers read. A
-    /// chunk that is written to all the time may keep its delta. Where memory is short the checkpoint makes deltas evictable instead;
-    /// see [`store::Store::trim`].
+    /// Compacts the chunks that have deltas, beside commits: the checkpoint would do it for its bytes alone, and so readers profit too. A chunk that
+    /// is written to all the time may keep its delta. Where memory is short the checkpoint makes deltas evictable instead; see
+    /// [`store::Store::trim`].
     fn compact_deltas(&self) {
         let shared = &self.shared;
         if !shared.backing.is_durable()
@@ -113,8 +113,7 @@ impl Engine {
         Ok((report, lease))
     }
 
-    /// Makes a checkpoint of `snapshot` whose pieces are written, into these files, the latest one. The answer is the lease under which
-    /// the present goes on.
+    /// Makes a checkpoint of `snapshot`, whose blobs are written, into these files, the latest one. Returns the new lease of the present.
     pub(crate) fn finish_checkpoint(
         &self,
         sink: Box<dyn CheckpointSink + '_>,
@@ -137,7 +136,7 @@ impl Engine {
         Ok(lease)
     }
 
-    /// The checkpoint stands whether or not what is behind it can be given up now; the next one tries again.
+    /// The checkpoint stands whether or not the files behind it can be removed now; the next one tries again.
     pub(crate) fn give_up_behind_checkpoint(&self) {
         let horizon = self.horizon();
         let _nobody_reads = self.shared.past.giving_up.write();
@@ -150,7 +149,7 @@ impl Engine {
     }
 }
 
-/// What is said of a checkpoint beside these anchors.
+/// The content of a checkpoint's mark, beside these anchors.
 pub(crate) fn mark(mut anchors: Vec<Anchor>, stand: Stand, horizon: &Horizon) -> CheckpointMark {
     let Stand { at: Point { commit_version, time_micros }, logged_bytes: log_bytes, beside_log } = stand;
     anchors.retain(|anchor| anchor.commit_version < commit_version);

@@ -1,8 +1,8 @@
-//! The way of a commit: stamped by a gatekeeper, validated against all before it, applied behind them, and added to the pending commits.
+//! The path of a commit: stamped by a gatekeeper, validated against all earlier ones, applied behind them, and added to the pending commits.
 //!
-//! Each thread does this for its own transaction, under the committer's lock, and then waits, without it, until that is published. Invariants:
-//! commit versions strictly increase; a record in the log applies to the snapshot of the record before it; a name is in a record that
-//! is synced before or with the first that uses it.
+//! Each thread does this for its own transaction, under the committer's lock, and then waits, without it, until that is published. Invariants: commit
+//! versions strictly increase; a record in the log applies to the snapshot of the record before it; a name is in a record that is synced before or
+//! with the first that uses it.
 
 use crate::committer::{Basis, Committer, FORGET_AT_KEYS, Input, Refusal};
 use crate::engine::Shared;
@@ -26,7 +26,8 @@ use world::failpoint;
 pub const NAMES_BYTES_ENOUGH: usize = 64 << 20;
 
 impl Shared {
-    /// Commits at a gatekeeper, in a reservation or not. If it is refused because of what it read, that comes back, and whether it was held back.
+    /// Commits at a gatekeeper, with or without a reservation. If the read set is the reason for a refusal, it is returned, with whether the commit
+    /// was delayed.
     pub fn commit(
         &self,
         changes: Vec<Change>,
@@ -64,7 +65,7 @@ impl Shared {
         }
     }
 
-    /// The committer, once it is free; or none, where the work of this thread is over before.
+    /// The lock of the committer; none if the query of this thread ends before.
     fn lock_committer(&self) -> Result<MutexGuard<'_, Committer>, StoreError> {
         loop {
             if let Some(committer) = self.committer.try_lock_for(WAIT_UNTIL_LOOK) {
@@ -80,7 +81,8 @@ impl Shared {
         self.gatekeepers.lock().stamp(gatekeeper, now_us)
     }
 
-    /// Validates a transaction, applies it behind all that were accepted, and adds it to the pending commits: whom to wait by, and whether to lead.
+    /// Validates a transaction, applies it behind all accepted ones, and adds it to the pending commits; returns how to wait for it, and whether to
+    /// lead.
     pub fn accept(
         &self,
         committer: &mut Committer,
@@ -105,8 +107,8 @@ impl Shared {
         self.put_behind(committer, input, usize::MAX)
     }
 
-    /// Puts names that no record carries yet into records of their own, until the next has room for the others beside its changes: a
-    /// transaction that was rolled back may leave any number of them. True if there were so many.
+    /// Writes names that no record carries yet into records of their own, until the next record has room for the rest beside its changes: a
+    /// transaction that was rolled back may leave any number of them. True if it wrote any.
     fn name_ahead(&self, committer: &mut Committer) -> Result<bool, Refusal> {
         let mut ahead = false;
         while !self.store.names().is_carried(committer.named)
@@ -122,7 +124,7 @@ impl Shared {
         Ok(ahead)
     }
 
-    /// Applies a valid transaction behind all others, and adds it to the pending commits, with new names of so many bytes.
+    /// Applies a valid transaction behind all others, and adds it to the pending commits, with at most `names_bytes_max` bytes of new names.
     fn put_behind(
         &self,
         committer: &mut Committer,
@@ -169,7 +171,7 @@ impl Shared {
         Ok(self.enqueue(applied?, committer)?)
     }
 
-    /// Applies a valid transaction at its commit version, and remembers what it wrote.
+    /// Applies a valid transaction at its commit version, and records its footprint.
     fn apply(
         &self,
         committer: &mut Committer,

@@ -1,4 +1,4 @@
-//! Who accepts commits one after the other: what the next is built upon, and by what it is judged.
+//! The committer: accepts commits one after the other, with the snapshot that the next is built upon and the memory of conflicts.
 
 use crate::TransactError;
 use crate::conflicts::Conflicts;
@@ -7,10 +7,10 @@ use crate::reads::{Inner as Reads, Key};
 use order::{Bank, Gatekeepers, Stamp};
 use store::{Change, NameCounts, Snapshot};
 
-/// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
+/// Keys remembered for validation before the oldest reader is looked up and keys that it cannot conflict with are forgotten.
 pub(crate) const FORGET_AT_KEYS: usize = 1 << 16;
 
-/// What a transaction began with.
+/// The state that a transaction began with.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis {
     pub commit_version: u64,
@@ -25,9 +25,9 @@ impl Basis {
         let (labels, edge_types) = (names.labels().len(), names.edge_types().len());
         Basis { commit_version: snapshot.commit_version(), labels, edge_types, keys: names.keys().len() }
     }
-    /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. So whoever began before one for
-    /// which anybody has looked in vain tries again; of one that nobody had missed, nobody can have read that it was not there. Who
-    /// listed all names tries again when there is one more of any kind, keys of properties among them.
+    /// A failed look-up of a label or type records no key. So a transaction is refused if it began before the creation of a name that was looked up
+    /// in vain by any transaction; a name that none missed cannot have been read as missing. A transaction that listed all names is refused when
+    /// there is one more of any kind, property keys included.
     fn knows_names_of(&self, current: &Snapshot, reads: &Reads) -> bool {
         let now = Basis::of(current);
         let knows_types = self.labels == now.labels && self.edge_types == now.edge_types;
@@ -39,7 +39,7 @@ impl Basis {
     }
 }
 
-/// What is to be committed.
+/// The input of a commit.
 pub(crate) struct Input {
     pub changes: Vec<Change>,
     pub reads: Reads,
@@ -52,7 +52,7 @@ pub(crate) struct Input {
 
 /// Why a commit does not happen now.
 pub(crate) enum Refusal {
-    /// Somebody's reservation comes first.
+    /// A reservation of another transaction comes first.
     DelayedCommit,
     Failed(TransactError),
 }
@@ -63,18 +63,18 @@ impl<E: Into<TransactError>> From<E> for Refusal {
     }
 }
 
-/// Who accepts commits, one after the other.
+/// Accepts commits, one after the other.
 pub(crate) struct Committer {
     pub bank: Bank,
-    /// The graph with all that was accepted: what the next commit builds upon.
+    /// The graph with all accepted commits: the base of the next commit.
     pub tip: Snapshot,
     pub conflicts: Conflicts,
     pub last_time_micros: u64,
     /// Names that accepted records define.
     pub named: Option<NameCounts>,
-    /// Keys at which what no open transaction can conflict with is forgotten next.
+    /// Number of keys at which those that no open transaction can conflict with are forgotten next.
     pub forget_at_keys: usize,
-    /// A commit is being accepted. Whoever finds it so under the lock knows that a panic ended that one, half done.
+    /// A commit is being accepted. Found set under the lock, it means that a panic ended that commit half done.
     pub is_amid: bool,
 }
 
@@ -97,23 +97,23 @@ impl Committer {
             is_amid: false,
         }
     }
-    /// Goes on from this snapshot, above what the log has taken; transactions that began before it are tried again.
+    /// Continues from this snapshot, above the versions in the log; transactions that began before it are refused as retryable.
     pub fn jump_to(&mut self, tip: Snapshot, log_version: u64) {
         self.bank.next_epoch(tip.commit_version().max(log_version));
         self.conflicts = Conflicts::starting_at(tip.commit_version());
         (self.named, self.is_amid) = (None, false);
         self.tip = tip;
     }
-    /// Did a panic end a commit half done? Then what is pending has to be published before the next is built on anything.
+    /// Did a panic end a commit half done? Then the pending commits must be published before the next is built on anything.
     pub fn is_torn(&self) -> bool {
         self.is_amid
     }
-    /// The commit version and the time of what comes next beside the way of transactions.
+    /// The commit version and the time of the next event that is no transaction.
     pub fn next_point(&self, log_version: u64, now_micros: u64) -> Point {
         let commit_version = self.tip.commit_version().max(log_version) + 1;
         Point { commit_version, time_micros: now_micros.max(self.last_time_micros) }
     }
-    /// Is what was read still so?
+    /// Is the read set still valid?
     pub fn judge(&mut self, reads: &Reads, base: Basis) -> Result<(), TransactError> {
         if !base.knows_names_of(&self.tip, reads) {
             let what =

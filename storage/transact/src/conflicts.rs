@@ -1,14 +1,15 @@
-//! Who wrote what last: the memory against which commits are validated.
+//! The last writer of each key: the memory against which commits are validated.
 //!
 //! Idea: for each key, the version of the last commit that wrote it; for each index, the values that commits added or removed, in
 //! order. A transaction with snapshot `base` is valid if none of its keys was written after `base`. Optimistic validation in
 //! one pass, independent of how many commits lie between.
-//! Invariant: every write after [`Conflicts::floor`] is remembered. A transaction older than the floor cannot be judged and
-//! must be tried again. Indexes change so rarely that one commit version stands for all of them: who searched an index that is dropped is
-//! told by no later write.
-//! A commit of very many keys is kept as it is, a list of its own, and sorted when somebody who began before it asks: mostly nobody does, and then it
-//! has cost nothing but memory. Who read more than it wrote is asked for its keys instead.
-//! Cost: one look-up a key read, and one more for each large commit since, but never more than keys are remembered; memory bounded by
+//! Invariant: every write after [`Conflicts::floor`] is remembered. A transaction older than the floor cannot be judged and must be tried again.
+//! Indexes change so rarely that one commit version stands for all of them: a search in an index that was dropped is not invalidated by any later
+//! write.
+//! A commit of very many keys is kept as a list of its own, and sorted only when a transaction that began before it is validated: mostly none is, and
+//! then it has cost nothing but memory. If such a transaction read more keys than the commit wrote, the keys of the commit are looked up in its read
+//! set instead.
+//! Cost: one look-up for each key read, and one more for each large commit since, but never more than keys are remembered; memory bounded by
 //! [`WRITTEN_KEYS_MAX`].
 
 use crate::reads::{IndexRange, Inner, Key, KeyState};
@@ -20,7 +21,7 @@ use std::ops::Bound;
 /// Keys remembered before the oldest half is forgotten (about 32 MiB).
 pub const WRITTEN_KEYS_MAX: usize = 1 << 20;
 
-/// Keys from which on a commit is kept apart from the others.
+/// Number of keys from which on a commit is kept as a list of its own.
 const LARGE_KEYS_MIN: usize = 4096;
 
 /// The keys of one large commit.
@@ -34,7 +35,7 @@ struct Large {
 }
 
 impl Large {
-    /// Did it write any of these, which are of these kinds? Who only asked whether vertices exist need not look through edges.
+    /// Did it write any of these keys, which are of these kinds? A read set without edges need not be compared with edges.
     fn wrote_any(&mut self, read: &Inner, kinds: u16) -> bool {
         if self.kinds & kinds == 0 {
             return false;
@@ -50,7 +51,7 @@ impl Large {
     }
 }
 
-/// What one commit wrote.
+/// The writes of one commit, as keys.
 #[derive(Debug, Default)]
 pub(crate) struct Footprint {
     pub keys: Vec<Key>,
@@ -83,7 +84,7 @@ impl Conflicts {
             ..Conflicts::default()
         }
     }
-    /// Can a transaction that read at `base` still commit? The answer names what it would have missed.
+    /// Can a transaction that read at `base` still commit? The error names the kind of the conflicting write.
     pub fn validate(&mut self, reads: &Inner, base: u64) -> Result<(), &'static str> {
         if base == self.last {
             return Ok(());
@@ -125,7 +126,7 @@ impl Conflicts {
             .range((range.lower.clone(), range.upper.clone()))
             .any(|(_, commit_version)| *commit_version > base)
     }
-    /// Remembers what the commit at `commit_version` wrote.
+    /// Records the writes of the commit at `commit_version`.
     pub fn record(&mut self, commit_version: u64, footprint: Footprint) {
         debug_assert!(commit_version > self.last);
         self.last = commit_version;
@@ -150,7 +151,7 @@ impl Conflicts {
             self.forget_until(self.floor + (self.last - self.floor).div_ceil(2));
         }
     }
-    /// No transaction older than `commit_version` is left: what was written up to there need not be remembered.
+    /// No transaction older than `commit_version` is left: writes up to there need not be remembered.
     pub fn forget_until(&mut self, commit_version: u64) {
         if commit_version <= self.floor {
             return;

@@ -1,7 +1,7 @@
-//! Constraints: checked on what a transaction touched, against the graph as it would be after the commit.
+//! Constraints: checked on the entities that a transaction changed, in the graph as it would be after the commit.
 //!
-//! Uniqueness is one look-up in the constraint's own index; the store refuses to build a unique index over data that breaks it.
-//! Here too is the validation of existing data when another constraint is created.
+//! Uniqueness is one look-up in the constraint's own index; the store refuses to build a unique index over data that breaks it. The validation of
+//! existing data for a new constraint is here too.
 
 use crate::TransactError;
 use crate::footprint::{CHANGE_UNITS, labels};
@@ -17,7 +17,7 @@ pub const OFFENDERS_SHOWN_MAX: usize = 10;
 /// Entities with values that are compared to name those that share them: some 100 MB.
 const COMPARED_MAX: usize = 1 << 20;
 
-/// Checks what `changes` touched in `after`.
+/// Checks the entities that `changes` changed, in `after`.
 pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), TransactError> {
     let indexes = after.catalog().indexes();
     if after.catalog().constraints().is_empty() && !indexes.iter().any(|index| index.unique) {
@@ -176,7 +176,7 @@ fn broken(
     Ok(None)
 }
 
-/// What is looked at: all of a snapshot, or what may differ from an earlier one.
+/// The range of a validation: all of a snapshot, or the difference from an earlier one.
 #[derive(Clone, Copy)]
 pub(crate) struct Looked<'a> {
     pub(crate) snapshot: &'a Snapshot,
@@ -259,8 +259,8 @@ pub(crate) fn check_existing(
     Err(TransactError::Constraint { name: constraint.name.clone(), what })
 }
 
-/// The first groups of vertices, or of edges, that share the values of `keys`, in words, and how many groups there are. Where there are many
-/// entities with values, only so many are looked at ([`COMPARED_MAX`]).
+/// The first groups of vertices, or of edges, that share the values of `keys`, in words, and how many groups there are. Of many entities with values,
+/// only [`COMPARED_MAX`] are compared.
 pub(crate) fn duplicates(
     target: SchemaTarget,
     keys: &[model::KeyId],

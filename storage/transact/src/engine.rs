@@ -1,11 +1,11 @@
-//! The engine: what transactions of one database share, and the interfaces to it.
+//! The engine: the state that transactions of one database share, and its interface.
 //!
 //! ```text
 //!   commit -> validate, apply (one at a time) -> pending (many) -> append + sync (one group at a time) -> publish -> feed
 //! ```
 //!
-//! How a commit gets its version is in `commit`, how it gets onto the disk and into view in `pending`. Invariant: a snapshot is published
-//! only after its records are synced. Locks are taken in this order: committer, pending commits, feeds.
+//! The assignment of commit versions is in `commit`, sync and publishing in `pending`. Invariant: a snapshot is published only after its records are
+//! synced. Locks are taken in this order: committer, pending commits, feeds.
 
 use crate::committer::{Basis, Committer, Input, Refusal};
 use crate::feed::{Feed, Feeds, Waker};
@@ -118,8 +118,8 @@ impl Engine {
         };
         Engine { shared: Arc::new_cyclic(shared) }
     }
-    /// The graph as of the last commit. At a cluster's gate: as it was when a transaction began last, and for what it says of the catalogue, since its
-    /// chunks may be gone; [`Engine::latest`] has the rest.
+    /// The graph as of the last commit. At a cluster's gate: the snapshot of the transaction that began last, for reads of the catalogue only, since
+    /// its chunks may be gone; [`Engine::latest`] has the rest.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.remote.as_ref().map_or_else(|| self.shared.store.current(), |remote| remote.last())
     }
@@ -164,23 +164,23 @@ impl Engine {
         drop(active);
         Transaction::new(self.shared.clone(), mode, base, gatekeeper)
     }
-    /// As [`Engine::begin_at`], where [`Engine::latest`] has just given this snapshot to the same statement: at a cluster's gate the shards need not be
-    /// asked once more.
+    /// As [`Engine::begin_at`], over the snapshot that [`Engine::latest`] has just returned to the same statement: at a cluster's gate the shards
+    /// need not be asked once more.
     pub fn begin_over(&self, latest: &Snapshot, gatekeeper: usize, mode: Mode) -> Transaction {
         match &self.shared.remote {
             Some(_) => Transaction::begun(self.shared.clone(), mode, Ok(latest.unmasked()), gatekeeper),
             None => self.begin_at(gatekeeper, mode),
         }
     }
-    /// Begins anew what was refused because of a conflict. Who was refused often gets a reservation: commits that would write what it read wait for
-    /// it, for a bounded time.
+    /// Begins a refused transaction anew. One that was refused often gets a reservation: commits that would write its read set wait for it, for a
+    /// bounded time.
     pub fn begin_again(&self, gatekeeper: usize, refused: &Transaction) -> Transaction {
         let (refusals, reads) = refused.refusal();
         let reads = reads.filter(|_| refusals >= RESERVE_AFTER_REFUSALS);
         self.begin_in_turn(gatekeeper, refused, refusals, reads)
     }
-    /// Begins the transaction that follows `before` in its session, where that was refused or committed in a contended reservation: what it read is
-    /// reserved at once. For transactions whose statements come one by one, beside which single statements would always win.
+    /// Begins the transaction that follows `before` in its session, if that was refused or committed in a contended reservation: the read set of that
+    /// one is reserved at once. For transactions whose statements come one by one, which single statements would otherwise always overtake.
     pub fn begin_fairly(&self, gatekeeper: usize, before: &Transaction) -> Transaction {
         match before.take_contended() {
             Some(reads) => self.begin_in_turn(gatekeeper, before, 0, Some(reads)),
@@ -216,8 +216,8 @@ impl Engine {
         let (snapshot, _, feed) = self.subscribe_waking(None);
         (snapshot, feed)
     }
-    /// As [`Engine::subscribe`], for one who does not wait: `waker` is called when there is something to read. With the snapshot comes its
-    /// last commit.
+    /// As [`Engine::subscribe`], for a subscriber that does not block: `waker` is called when there is something to read. Also returns the snapshot
+    /// and its last commit.
     pub fn subscribe_waking(&self, waker: Option<Waker>) -> (Snapshot, Point, Feed) {
         let _nothing_is_published = self.shared.pending.lock();
         let (snapshot, at) = self.shared.past.newest(&self.shared.store);
@@ -237,8 +237,8 @@ impl Engine {
         })?;
         made.ok_or(TransactError::NotInCluster { what: "names that nobody made", instead: crate::SEE_GUIDE })
     }
-    /// Changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads. In a cluster `make` is asked again where
-    /// another commit came between.
+    /// Commits changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads. In a cluster `make` is
+    /// called again if another commit came between.
     pub fn alter(
         &self,
         mut make: impl FnMut(&Snapshot) -> Result<Vec<Change>, TransactError>,
@@ -267,7 +267,7 @@ impl Engine {
             Err(Refusal::DelayedCommit) => unreachable!("catalogue commands are exempt from turns"),
         }
     }
-    /// What happened since the engine was opened.
+    /// Counters since the engine was opened.
     pub fn counts(&self) -> CommitCounts {
         CommitCounts {
             commits: self.shared.commits.load(Ordering::Relaxed),
@@ -275,7 +275,7 @@ impl Engine {
             conflicts: self.shared.conflicts.load(Ordering::Relaxed),
         }
     }
-    /// The processes of its cluster, or itself where it is of one machine, and how commits and reads got their order.
+    /// The processes of its cluster (or this one alone), and counts of how commits and reads were ordered.
     pub fn cluster_report(&self) -> ClusterReport {
         if let Some(remote) = &self.shared.remote {
             return remote.report();
@@ -304,7 +304,7 @@ impl Engine {
         ];
         ClusterReport { processes: vec![itself], order }
     }
-    /// What the gatekeepers and the oracle did, as of the last commit.
+    /// Counters of the gatekeepers and the oracle, as of the last commit.
     pub fn bank_counts(&self) -> BankCounts {
         self.shared.committer.lock().bank.counts()
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a transaction. Codes follow Neo4j's, so that drivers know which errors to retry.
+//! Errors of transactions. Codes follow Neo4j's, so that drivers know which errors to retry.
 
 use crate::history::{Moment, Point};
 use crate::limits::{CHANGES_MAX, RECORD_BYTES_MAX};
@@ -10,22 +10,22 @@ use store::StoreError;
 
 /// The code of [`TransactError::Unanswered`].
 pub const OUTCOME_UNKNOWN: &str = "Tanglewood.DatabaseError.Transaction.OutcomeUnknown";
-/// What to do instead of something that a cluster does not do, where nothing better is known.
+/// The advice for features that a cluster lacks, where there is no better one.
 pub const SEE_GUIDE: &str = "the guide's page about clusters says what works";
 
 /// Why an operation of a transaction failed.
 #[derive(Clone, Debug)]
 pub enum TransactError {
-    /// Another transaction changed what this one read. Trying again is safe and may succeed.
+    /// Another transaction wrote what this one read. Trying again is safe and may succeed.
     Conflict {
-        /// What was found.
+        /// The conflicting write.
         what: &'static str,
     },
     /// A constraint would be broken.
     Constraint {
-        /// Name of the constraint or index; empty where it is hidden from whoever is told.
+        /// Name of the constraint or index; empty where it is hidden from the reader.
         name: String,
-        /// What would break it.
+        /// The data that would break it.
         what: String,
     },
     /// The vertex or edge does not exist (any more).
@@ -40,62 +40,62 @@ pub enum TransactError {
     },
     /// The transaction only reads.
     ReadOnly,
-    /// Whoever the transaction belongs to may not do this.
+    /// The owner of the transaction may not do this.
     Forbidden(String),
     /// An index or constraint exists already.
     SchemaExists {
         /// In which way.
         clash: SchemaClash,
-        /// What is the matter.
+        /// The reason.
         what: String,
     },
     /// An index or constraint does not exist, or is needed.
     Schema {
-        /// What is the matter.
+        /// The reason.
         what: String,
     },
     /// The transaction grew beyond [`crate::CHANGES_MAX`] changes, or beyond what one record of the log holds.
     TooLarge,
     /// A limit of the store was reached, or its files are damaged.
     Store(StoreError),
-    /// The disk failed under what was written; for a commit, it did not happen.
+    /// The disk failed; if this was a commit, it did not happen.
     Durable(DurableError),
     /// It was written, and the disk failed before it confirmed: whether it happened shows when the database is opened again.
     Unknown {
-        /// What the disk said.
+        /// The error of the disk.
         cause: DurableError,
     },
     /// No part of the cluster answered in time. Nothing happened.
     Unavailable {
-        /// What is the matter.
+        /// The reason.
         what: String,
     },
     /// A commit was proposed to the cluster, and no answer came: it may have happened, or happen yet.
     Unanswered,
     /// It is not possible in a cluster yet.
     NotInCluster {
-        /// What is not.
+        /// The missing feature.
         what: &'static str,
-        /// What to do instead.
+        /// The advice.
         instead: &'static str,
     },
-    /// A commit of another's sequence is not the one that comes next here.
+    /// A commit of another database's sequence is not the next one here.
     OutOfSequence {
         /// The commit version that comes next.
         next: u64,
         /// The version of the commit.
         commit_version: u64,
     },
-    /// The graph of that moment is not kept, or not any more.
+    /// The graph of that moment is not kept, or no longer.
     NotKept {
-        /// The moment asked for.
+        /// The requested moment.
         asked: Moment,
         /// The oldest that is kept; none where no history is kept at all.
         oldest: Option<Point>,
     },
     /// The moment lies in the future.
     NotReached {
-        /// The moment asked for.
+        /// The requested moment.
         asked: Moment,
         /// The last commit.
         newest: Point,
@@ -185,7 +185,7 @@ impl TransactError {
             TransactError::NoHistoryInMemory => "Tanglewood.ClientError.History.InMemory",
         }
     }
-    /// What the user may do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             TransactError::Conflict { .. } => Some("run the transaction again".into()),

@@ -1,4 +1,4 @@
-//! The change feed: every commit, in order, to whoever listens.
+//! The change feed: every commit, in order, to subscribers.
 //!
 //! Idea: the committer hands each subscriber the same shared record through a bounded queue and never waits for it.
 //! Invariant: a subscriber sees every commit after the version it subscribed at, in order, without gap; one that falls
@@ -20,14 +20,14 @@ pub struct CommitRecord {
     pub commit_version: u64,
     /// Wall clock at the commit, microseconds since 1970.
     pub time_micros: u64,
-    /// What it changed, in the order of the statements.
+    /// Its changes, in the order of the statements.
     pub changes: Vec<Change>,
 }
 
 /// Why a feed ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedEnd {
-    /// The database was closed, or a bulk load replaced the graph: subscribe again for what came of it.
+    /// The database was closed, or a bulk load replaced the graph: subscribe again for the new one.
     Closed,
     /// The subscriber fell more than [`FEED_COMMITS_MAX`] commits behind.
     Lagged,

@@ -1,4 +1,4 @@
-//! Commits that were made elsewhere and have their commit versions already: a replica of a cluster takes them over, one after the other.
+//! Commits made elsewhere, with their commit versions: a replica of a cluster applies them, one after the other.
 
 use crate::committer::{Basis, Input, Refusal};
 use crate::reads::Inner as Reads;
@@ -9,20 +9,21 @@ use store::Change;
 /// A commit of another's sequence.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// Its commit version there, which it gets here.
+    /// Its commit version there, which it keeps here.
     pub commit_version: u64,
     /// When it was made, in microseconds since 1970; one that says less than the one before it gets that one's.
     pub time_micros: u64,
-    /// What it changes, with the names that it defines.
+    /// Its changes, with the names that it defines.
     pub changes: Vec<Change>,
 }
 
 impl Engine {
-    /// Takes over commits in order of their versions, the first of which follows the last commit here. On return they are on disk and visible; they share syncs of
-    /// the log. Nothing else may commit here.
+    /// Applies commits in order of their versions, the first of which follows the last commit here. On return they are on disk and visible; they
+    /// share syncs of the log. Nothing else may commit here.
     ///
     /// # Errors
-    /// A commit version is not the next one; the changes do not fit the graph, so it is no copy of the other; the disk fails. Those before it may have happened.
+    /// A commit version is not the next one; the changes do not fit the graph, so it is no copy of the other; the disk fails. Earlier ones may have
+    /// been applied.
     pub fn follow(&self, commits: Vec<Followed>) -> Result<(), TransactError> {
         let shared = &self.shared;
         let mut waiting = Vec::new();

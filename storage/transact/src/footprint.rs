@@ -1,7 +1,7 @@
-//! What a list of changes writes, as keys: the counterpart of the read set.
+//! The writes of a list of changes, as keys: the counterpart of the read set.
 //!
-//! Labels and index values of a vertex before and after decide which predicates (label scans, index ranges) a change touches, so
-//! both snapshots are consulted. Only the leading value of an index is tracked; a range on it is what a read set records.
+//! Labels and index values of a vertex before and after decide which predicates (label scans, index ranges) a change touches, so both snapshots are
+//! read. Only the leading value of an index is tracked, as read sets record ranges on it only.
 
 use crate::conflicts::Footprint;
 use crate::reads::Key;
@@ -10,7 +10,7 @@ use model::schema::SchemaTarget;
 use model::{EdgeRef, KeyId, LabelId, VertexId, walk};
 use store::{Change, Snapshot, StoreError};
 
-/// What looking at a change counts as work ([`walk::spend`]).
+/// Units of work ([`walk::spend`]) of one change.
 pub(crate) const CHANGE_UNITS: usize = 4;
 
 /// Computes the footprint of `changes`, which led from `before` to `after`.

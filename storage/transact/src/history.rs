@@ -1,4 +1,4 @@
-//! The past, in words: how far back it is kept, which moment of it is asked for, and since when it is there.
+//! The past: how much of it is kept, moments of it, and their text forms.
 
 use model::temporal::build::at_instant;
 use model::temporal::{Kind, Zone, text};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How far back a database can be asked what it held.
+/// How much of its past a database keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum History {
     /// Only the present is kept.
@@ -91,7 +91,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Is what happened at this point part of the answer?
+    /// Does the answer include a commit at this point?
     pub(crate) fn includes(self, point: Point) -> bool {
         match self {
             Moment::CommitVersion(commit_version) => point.commit_version <= commit_version,

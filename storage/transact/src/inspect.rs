@@ -1,8 +1,8 @@
-//! A database opened without leaving a trace, and read whole: what `check` and `backup` rely on.
+//! A database opened without leaving a trace, and read whole: the base of `check` and `backup`.
 //!
-//! Idea: sound is what opens. So the folder is opened by the very code that opens it, decoders and bounds included, on a disk whose changes
-//! are kept apart and forgotten; then everything that is read on first touch is read. Invariant: nothing on the disk is changed.
-//! Cost: the log behind the checkpoint is replayed, and every chunk and index run is decoded once; a check replays the kept past, too.
+//! Idea: a database is sound if it opens. So the folder is opened by the very code that opens it, decoders and bounds included, on a disk whose
+//! changes are kept apart and forgotten; then everything that is usually read on first touch is read. Invariant: nothing on the disk is changed.
+//! Cost: the log behind the checkpoint is replayed, and every chunk and index run is decoded once; a check replays the retained past, too.
 
 use crate::history::Point;
 use crate::open::open;
@@ -18,11 +18,11 @@ use world::disk::Disk;
 /// Bytes of chunks and index runs that an inspection keeps in memory.
 const INSPECTION_BYTES: u64 = 256 << 20;
 
-/// Reads every byte of a database that is not open, or of a backup; then opens it as it would be opened, reads what it holds and rebuilds its past.
-/// Nothing is changed. A database without problems opens.
+/// Reads every byte of a database that is not open, or of a backup; then opens it as usual, reads its content and rebuilds its past. Nothing is
+/// changed. A database without problems opens.
 ///
 /// # Errors
-/// There is nothing to check: no database, open elsewhere, newer.
+/// There is no database; it is open elsewhere, or of a newer version.
 pub fn check(disk: &Arc<dyn Disk>, folder: &Path) -> Result<Report, TransactError> {
     let mut report = durable::verify(disk, folder)?;
     if report.problems.is_empty() {
@@ -35,7 +35,7 @@ pub fn check(disk: &Arc<dyn Disk>, folder: &Path) -> Result<Report, TransactErro
     Ok(report)
 }
 
-/// A disk over this one on which the database, or the backup, in the folder opens; what is changed there is forgotten.
+/// A disk over this one on which the database, or the backup, in the folder opens; changes to it are forgotten.
 ///
 /// # Errors
 /// There is no database.
@@ -43,8 +43,8 @@ pub fn without_trace(disk: &Arc<dyn Disk>, folder: &Path) -> Result<Arc<dyn Disk
     Ok(durable::as_database(disk, folder)?)
 }
 
-/// Copies a database, open or not, into a folder that is missing or empty. The copy is read back, opened, and read as the database would
-/// be; it is whole, or it is not there.
+/// Copies a database, open or not, into a folder that is missing or empty. The copy is read back, opened, and read as a whole; it is complete, or it
+/// is not there.
 ///
 /// # Errors
 /// There is no database; the folder is in use; the database is damaged or does not open; the disk refuses.
@@ -52,7 +52,7 @@ pub fn backup(disk: &Arc<dyn Disk>, database: &Path, folder: &Path) -> Result<Ba
     Ok(durable::backup(disk, database, folder, &examine)?)
 }
 
-/// Makes a database of a backup, in a folder that is missing or empty, with the same care.
+/// Makes a database of a backup, in a folder that is missing or empty, with the same checks.
 ///
 /// # Errors
 /// There is no backup, or it is damaged or does not open; the folder is in use; the disk refuses.
@@ -93,7 +93,7 @@ fn problem_of(error: TransactError, folder: &Path) -> Problem {
 }
 
 impl Engine {
-    /// Rebuilds the graph at each kept checkpoint from the one before it, as a question about the past would.
+    /// Rebuilds the graph at each kept checkpoint from the one before it, as a read of the past would.
     fn rebuild_all(&self) -> Result<(), TransactError> {
         let anchors = self.shared.backing.anchors();
         for pair in anchors.windows(2).filter(|pair| !pair[1].beside_log) {

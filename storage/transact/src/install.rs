@@ -1,15 +1,15 @@
-//! Bulk loads: what was built beside the graph becomes part of it, while commits go on.
+//! Bulk loads: a graph built beside the present one becomes part of it, while commits go on.
 //!
 //! ```text
 //!   build on a snapshot ──> onto the latest ──> pieces, manifest written, synced ──> again, while much changed ──┐
 //!   commits ──────────────────────────────────────────────────────────────────────────────────> the load, one of them ──> checkpoint
 //! ```
 //!
-//! Idea: putting a build onto a later snapshot costs what changed in between. So it is done first without the lock of commits, and what
-//! came of it is written and synced with a manifest of its own. Then the load is pending as a commit among others, whose record says no more than
-//! where that manifest is: commits wait for it as long as for each other. A checkpoint right behind it makes the record unnecessary.
-//! Invariants: the load is durable, by its record, before anyone sees it; whatever fails before, the graph is as it was. The graph with it
-//! is the manifest's with the commits behind that one's base, which is how an open after a crash finishes what was begun.
+//! Idea: putting a build onto a later snapshot costs the changes in between. So it is done first without the lock of commits, and the result is
+//! written and synced with a manifest of its own. Then the load becomes a pending commit like others, whose record only says where that manifest is:
+//! commits wait for it as long as for each other. A checkpoint right behind it makes the record unnecessary. Invariants: the load is durable, by its
+//! record, before it is visible; after any earlier failure, the graph is as it was. The graph with it is the manifest's with the commits behind that
+//! one's base, so an open after a crash completes the load.
 
 use crate::checkpoint::Stand;
 use crate::history::Point;
@@ -46,7 +46,7 @@ impl Ahead<'_> {
         self.files.insert(blob.file);
         Ok(BlobKey(blob.encode()))
     }
-    /// Writes what no checkpoint and no earlier call wrote.
+    /// Writes the blobs that no checkpoint and no earlier call wrote.
     fn write(&mut self, next: &Snapshot) -> Result<Written, TransactError> {
         let ahead = std::mem::take(&mut self.written);
         let written = next.checkpoint_after(&ahead, &mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
@@ -61,7 +61,7 @@ impl Ahead<'_> {
         self.written = written.with(std::mem::take(&mut self.written));
         Ok(self.sink.settle()?)
     }
-    /// What a record needs to say of what was written, the last time onto the graph at `base`.
+    /// The content of the load's record; the last manifest was written onto the graph at `base`.
     fn mark(&mut self, base: u64) -> Result<LoadMark, TransactError> {
         let manifest = self.sink.put(self.written.manifest())?;
         self.files.insert(manifest.file);
@@ -75,7 +75,7 @@ impl Ahead<'_> {
     }
 }
 
-/// A bulk load in the making: pieces of it may be written before it is whole. Checkpoints wait while it lives; dropping it undoes all.
+/// A bulk load in the making: blobs of it may be written before it is complete. Checkpoints wait while it lives; dropping it undoes all.
 pub struct Load<'a> {
     engine: &'a Engine,
     _one_at_a_time: MutexGuard<'a, ()>,
@@ -128,11 +128,12 @@ impl Load<'_> {
     pub fn is_durable(&self) -> bool {
         self.ahead.is_some()
     }
-    /// Replaces the latest snapshot by one that `make` builds from it at the given commit version: a bulk load. It is called several times, each
-    /// time with the latest snapshot; commits go on meanwhile, but for the last call. The load is durable before anyone sees it. Transactions that began before it are refused, as retryable.
+    /// Replaces the latest snapshot by one that `make` builds from it at the given commit version: a bulk load. `make` is called several times, each
+    /// time with the latest snapshot; commits go on meanwhile, but for the last call. The load is durable before it is visible. Transactions that
+    /// began before it are refused, as retryable.
     ///
     /// # Errors
-    /// What `make` says, [`TransactError::Conflict`] where that is [`StoreError::Outdated`]; or the disk failed. Nothing happened then.
+    /// An error of `make`, as [`TransactError::Conflict`] where that is [`StoreError::Outdated`]; or the disk failed. Then nothing has changed.
     pub fn install(
         self,
         mut make: impl FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
@@ -203,7 +204,7 @@ impl Engine {
         Ok((next, at))
     }
 
-    /// Writes the checkpoint of the graph with the load, from which the past behind it is rebuilt.
+    /// Writes the checkpoint of the graph with the load, from which the past after it is rebuilt.
     fn finish_load(&self, mut ahead: Ahead<'_>, next: &Snapshot, stand: Stand) -> Result<(), TransactError> {
         ahead.sink.set_commit_version(stand.at.commit_version);
         let written = ahead.write(next)?;
@@ -217,7 +218,7 @@ impl Engine {
     }
 }
 
-/// What was built and what was committed do not agree: trying again may succeed.
+/// The load and commits made meanwhile conflict: trying again may succeed.
 fn outdated(error: TransactError) -> TransactError {
     match error {
         TransactError::Store(StoreError::Outdated(what)) => TransactError::Conflict { what },

@@ -1,10 +1,9 @@
-//! What is kept on disk, and what is given up: anchors behind the horizon, log segments before the oldest anchor, blob files that
-//! no anchor and no reader needs.
+//! Retention of files: gives up anchors behind the horizon, log segments before the oldest anchor, and blob files that no anchor and no reader needs.
 //!
-//! Idea: every snapshot holds a lease, which it passes on to whatever is made from it; a lease knows the blob files that its holders may
-//! still read. A checkpoint renews the lease of the present, and adds its own files to those of the leases before it, whose holders
-//! share chunks with it. A file goes when neither an anchor nor a living lease names it.
-//! Invariant: what is given up is not named by `CURRENT` before it is removed, and no snapshot asks for it afterwards.
+//! Idea: every snapshot holds a lease, which it passes on to snapshots made from it; a lease knows the blob files that its holders may still read. A
+//! checkpoint renews the lease of the present, and adds its own files to those of the leases before it, whose holders share chunks with it. A file is
+//! removed when neither an anchor nor a living lease names it. Invariant: a file is removed only when `CURRENT` does not name it any more, and no
+//! snapshot reads it afterwards.
 
 mod give_up;
 
@@ -21,7 +20,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::{BlobKey, Lease, Snapshot};
 
-/// Blob files by who needs them.
+/// Blob files by their users.
 #[derive(Default)]
 pub(crate) struct Files {
     inner: Mutex<Inner>,
@@ -52,7 +51,7 @@ impl Inner {
     }
 }
 
-/// What snapshots hold; the last one to let go says so.
+/// The content of a lease; its last holder rings the bell.
 struct Ended(Arc<Bell>);
 
 impl Drop for Ended {
@@ -80,8 +79,8 @@ impl Files {
     pub fn lease_on(&self, snapshot: &Snapshot) -> Lease {
         self.lease(&mut self.inner.lock(), files_of(snapshot.blobs()))
     }
-    /// A lease for a graph with a bulk load: on what it was made from, and on the files that the load was written ahead into. Its readers
-    /// have it from the first on, whether or not the checkpoint behind the load succeeds.
+    /// A lease for a graph with a bulk load: on its base, and on the files that the load was written ahead into. Its readers have it from the
+    /// beginning, whether or not the checkpoint behind the load succeeds.
     pub fn lease_on_load(&self, snapshot: &Snapshot, written: &BTreeSet<u32>) -> Lease {
         let files = files_of(snapshot.blobs());
         self.lease(&mut self.inner.lock(), files.union(written).copied().collect())
@@ -100,7 +99,7 @@ impl Files {
         inner.leases.push((Arc::downgrade(&lease), files));
         lease
     }
-    /// Did a lease end since this was last asked?
+    /// Did a lease end since the last call?
     pub fn take_ended(&self) -> bool {
         self.ended.rung.swap(false, Ordering::AcqRel)
     }
@@ -128,7 +127,7 @@ impl Files {
     }
 }
 
-/// How much of the past is kept, as an engine was told when it was opened.
+/// The retention settings that an engine was opened with.
 #[derive(Clone)]
 pub(crate) struct KeptLimits {
     pub anchor_log_bytes: u64,
@@ -144,18 +143,18 @@ impl KeptLimits {
             retention: options.retention.clone(),
         }
     }
-    /// How long commits can be asked for again, as the graph's catalogue says.
+    /// How long commits are retained for re-reading, by the graph's catalogue.
     pub fn retention(&self, graph: &Snapshot) -> Duration {
         self.retention.as_ref().map_or(Duration::ZERO, |retention| retention(graph.catalog().entries()))
     }
 }
 
-/// What decides which anchors stay.
+/// Decides which anchors stay.
 #[derive(Clone, Copy)]
 pub(crate) struct Horizon {
-    /// How far back the graph can be asked for, however much log that takes.
+    /// How much history is kept, whatever log that takes.
     pub history: History,
-    /// How far back commits can be asked for, as long as that takes no more log than this.
+    /// How long commits are retained, within the limit on log below.
     pub retention: Duration,
     pub retained_bytes_max: u64,
     /// How far anchors lie apart, in bytes of log.
@@ -166,7 +165,7 @@ pub(crate) struct Horizon {
 }
 
 impl Horizon {
-    /// What these limits and the graph's catalogue ask for, now that so many bytes were logged.
+    /// The horizon by these limits and the graph's catalogue, after `logged_bytes` of log.
     pub fn of(
         history: History,
         limits: &KeptLimits,
@@ -206,8 +205,8 @@ impl Horizon {
     }
 }
 
-/// Commit versions of the anchors that stay: everything from the last one at or behind the horizon, without those whose neighbours are near
-/// enough to each other, in bytes of log. The latest is given last, and always stays.
+/// Commit versions of the anchors that stay: everything from the last one at or before the horizon, without those whose neighbours are near enough to
+/// each other, in bytes of log. The latest is last, and always stays.
 pub(crate) fn thinned(anchors: &[Anchor], horizon: &Horizon) -> Vec<u64> {
     if anchors.is_empty() {
         return Vec::new();

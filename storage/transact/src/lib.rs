@@ -10,9 +10,9 @@
 //!   T2: reads {y}  writes {x}     snapshot 7 ............. commit: y was written at 8 -> conflict, try again
 //! ```
 //!
-//! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `pending` (group commit), [`open`] (recovery and
-//! checkpoints), `past` and `kept_files` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`], `remote` (a gate of a cluster),
-//! `watch_sets` (until when what was read stays as it was).
+//! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `pending` (group commit),
+//! [`open`] (recovery and checkpoints), `past` and `kept_files` (history and its removal), `since` (re-reading commits), `inspect` (checks and
+//! backups), [`Feed`], `remote` (a gate of a cluster), `watch_sets` (validity of cached results).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use store::{BlobKey, Names, Snapshot, Store, StoreError};
 use world::disk::{Disk, DiskError};
 
-/// What opening found.
+/// The report of opening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
     /// Commit version of the checkpoint, if there was one.
@@ -82,7 +82,7 @@ pub fn open_gate(gate: GateParts, options: &OpenOptions) -> Engine {
     Engine::new(store, backing, past, (options, Some(gate.remote)))
 }
 
-/// What opening goes on from.
+/// The state that opening recovered.
 struct Recovered {
     report: RecoveryReport,
     /// The latest checkpoint, and the files it reads from.

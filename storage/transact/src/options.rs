@@ -12,15 +12,15 @@ use world::clock::{Clock, RealClock};
 pub struct OpenOptions {
     /// Create the database if the folder is missing or empty.
     pub create: bool,
-    /// How the log is kept.
+    /// Options of the log.
     pub log: LogOptions,
-    /// How the store is kept.
+    /// Options of the store.
     pub store: StoreOptions,
-    /// Bytes of log between checkpoints that are kept for the past, see [`ANCHOR_LOG_BYTES`].
+    /// Bytes of log between checkpoints kept for the past, see [`ANCHOR_LOG_BYTES`].
     pub anchor_log_bytes: u64,
-    /// How long commits can be asked for again; not at all where absent, but for what history keeps.
+    /// How long commits are retained for re-reading; without it only as far as history keeps them.
     pub retention: Option<Retention>,
-    /// Bytes of log that are kept for that, see [`RETAINED_LOG_BYTES_MAX`].
+    /// Bytes of log that are retained for that, see [`RETAINED_LOG_BYTES_MAX`].
     pub retained_log_bytes: u64,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
@@ -43,5 +43,5 @@ impl Default for OpenOptions {
     }
 }
 
-/// How long commits can be asked for again, by the entries of the graph's catalogue; see [`crate::Since`].
+/// How long commits are retained for re-reading, by the entries of the graph's catalogue; see [`crate::Since`].
 pub type Retention = Arc<dyn Fn(&Entries) -> Duration + Send + Sync>;

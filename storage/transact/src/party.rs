@@ -1,7 +1,7 @@
-//! Who a transaction belongs to, where that is not somebody who may do everything: what it is shown, and what it may write.
+//! The owner of a transaction, where it may not do everything: its view of the graph, and its permission to write.
 //!
-//! Idea: every write of every language passes one of the methods of a transaction, so these ask. Invariant: an act is asked about before it
-//! changes anything. Cost: a transaction of somebody who may do everything asks nobody.
+//! Idea: every write of every language passes one of the methods of a transaction, so these check it. Invariant: an act is checked before it changes
+//! anything. Cost: nothing for a transaction of an unrestricted user.
 
 use std::fmt;
 use std::sync::Arc;
@@ -55,41 +55,41 @@ impl fmt::Display for Act<'_> {
     }
 }
 
-/// Who decides what may be written.
+/// Decides which writes are allowed.
 pub trait Permission: Send + Sync {
     /// May it be done?
     fn allows(&self, act: &Act<'_>) -> bool;
 }
 
-/// What somebody wanted to do and may not, such as `delete a node`.
+/// A forbidden act, in words, such as `delete a node`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forbidden(pub String);
 
-/// Somebody who may not do everything.
+/// A user who may not do everything.
 #[derive(Clone)]
 pub struct Party {
-    /// What is hidden, if anything is.
+    /// Restricts reads, if anything is hidden.
     pub restriction: Option<Arc<Restriction>>,
-    /// What may be written.
+    /// Restricts writes.
     pub permission: Arc<dyn Permission>,
 }
 
 impl Party {
-    /// A snapshot as it is shown.
+    /// The snapshot as the user sees it.
     pub fn shown(&self, snapshot: Snapshot) -> Snapshot {
         match &self.restriction {
             Some(restriction) => snapshot.restricted(restriction),
             None => snapshot,
         }
     }
-    /// Is this label shown on what is?
+    /// Is this label visible where vertices carry it?
     pub(crate) fn shows_label(&self, name: &str) -> bool {
         self.restriction.as_ref().is_none_or(|restriction| restriction.shows_label(name))
     }
     /// Fails where the act is not allowed.
     ///
     /// # Errors
-    /// What is not allowed.
+    /// The act, if it is forbidden.
     pub fn demand(&self, act: &Act<'_>) -> Result<(), Forbidden> {
         if self.permission.allows(act) { Ok(()) } else { Err(Forbidden(act.to_string())) }
     }

@@ -1,15 +1,15 @@
-//! The past: the graph as it was at any moment that is kept.
+//! The past: the graph as it was at any retained moment.
 //!
 //! ```text
 //!   log        |--------------------------------------------------------> commits, each with its time
 //!   anchors    A0          A1          A2                      latest     checkpoints that are kept, blobs shared
 //!   asked for                    ^ = A1 + the log from A1 to here
 //! ```
-//! Idea: nothing is kept for the past but what there is anyway: some checkpoints are not given up, and neither is the log behind the
-//! oldest of them. A moment is rebuilt from the nearest anchor before it and the commits between; rebuilt moments and the last
-//! commits are remembered, and serve as starting points too. Invariants: anchors lie at most [`ANCHOR_LOG_BYTES`] of log apart (and a
-//! checkpoint's worth more), so one question costs a bounded replay; a checkpoint that holds what never was in the log stays as
-//! long as anything before it, since nobody can get behind it by replay. Cost: the present pays nothing, not even a lock.
+//! Idea: the past needs only data that exists anyway: some checkpoints are kept, and so is the log behind the oldest of them. A moment is rebuilt
+//! from the nearest anchor before it and the commits between; rebuilt moments and the last commits are cached, and serve as starting points too.
+//! Invariants: anchors lie at most [`ANCHOR_LOG_BYTES`] of log apart (and a checkpoint's worth more), so one read costs a bounded replay; a
+//! checkpoint with data that was never in the log stays as long as anything before it, since replay cannot pass it. Cost: the present pays nothing,
+//! not even a lock.
 
 mod rebuild;
 
@@ -20,19 +20,19 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::{Snapshot, Store};
 
-/// Moments of the past that stay in memory after they were rebuilt; the one asked for longest ago goes first.
+/// Rebuilt moments that stay in memory; the least recently used goes first.
 pub const PAST_SNAPSHOTS_MAX: usize = 4;
-/// Groups of commits whose snapshots stay in memory where history is kept: asking for these costs nothing.
+/// Groups of commits whose snapshots stay in memory where history is kept: reading these costs nothing.
 pub const RECENT_GROUPS_MAX: usize = 16;
 
-/// What an engine knows of its past.
+/// The past of an engine.
 pub(crate) struct Past {
     history: AtomicU64,
     newest: Mutex<Newest>,
     rebuilt: Mutex<Vec<Known>>,
-    /// One moment is rebuilt at a time: that bounds what rebuilding takes from the present.
+    /// Held while a moment is rebuilt: one at a time, which bounds the load on the present.
     rebuilding: Mutex<()>,
-    /// Read while anchors and log are in use, written while they are given up.
+    /// Locked for reading while anchors and log are in use, for writing while they are removed.
     pub giving_up: RwLock<()>,
     /// Bytes of records that were ever logged, and how many of them the last checkpoint covers.
     logged_bytes: AtomicU64,
@@ -102,7 +102,7 @@ impl Past {
         let _newest = self.newest.lock();
         store.publish(graph);
     }
-    /// So many bytes of records were appended to the log.
+    /// `bytes` of records were appended to the log.
     pub fn logged(&self, bytes: u64) {
         self.logged_bytes.fetch_add(bytes, Ordering::AcqRel);
     }
@@ -110,7 +110,7 @@ impl Past {
     pub fn logged_bytes(&self) -> u64 {
         self.logged_bytes.load(Ordering::Acquire)
     }
-    /// A checkpoint covers the first so many bytes of records.
+    /// A checkpoint covers the first `bytes` bytes of records.
     pub fn covered(&self, bytes: u64) {
         self.covered_bytes.store(bytes, Ordering::Release);
     }
@@ -118,13 +118,13 @@ impl Past {
     pub fn uncovered_bytes(&self) -> u64 {
         self.logged_bytes().saturating_sub(self.covered_bytes.load(Ordering::Acquire))
     }
-    /// What lies before this commit version can no longer be rebuilt.
+    /// Versions before this one can no longer be rebuilt.
     pub fn forget_before(&self, commit_version: u64) {
         self.newest.lock().recent.retain(|known| known.at.commit_version >= commit_version);
         self.rebuilt.lock().retain(|known| known.at.commit_version >= commit_version);
     }
 
-    /// The answer, if it is in memory.
+    /// The snapshot, if it is cached.
     fn remembered(&self, moment: Moment) -> Option<Known> {
         let newest = self.newest.lock();
         if let Some(known) = newest.recent.iter().find(|known| known.answers(moment)) {

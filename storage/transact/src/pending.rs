@@ -1,18 +1,19 @@
-//! Pending commits: accepted, built upon by the next, not yet on disk, seen by nobody.
+//! Pending commits: accepted, built upon by the next, not yet on disk, not visible.
 //!
 //! ```text
 //!   accept  --a--b--c---d-e----f--g--h---->      each on its own thread, behind the last one accepted
 //!   log        |- a -||- b c -||-- d e f --||    one append and sync at a time, of all that were accepted by then
 //!   seen              a        b c          d e f
 //! ```
-//! Idea: while one group is synced the next is validated and applied, so the disk waits for nobody's thinking. Who finds nobody leading
-//! leads: appends and syncs all that are pending, makes the last of them the present, and wakes each of its group by a signal of its own. If more
-//! came meanwhile, the log's own thread leads on, group after group, until a sync ends with nothing pending: between two syncs no thread
-//! has to be woken, and nobody who is published is kept. In memory, where syncs cost nothing, the first of those who came leads instead.
+//! Idea: while one group is synced the next is validated and applied, so disk and processor work at the same time. A committer that finds no leader
+//! leads: it appends and syncs all pending commits, makes the last of them the present, and wakes each of its group by a signal of its own. If more
+//! came meanwhile, the log's own thread leads on, group after group, until a sync ends with nothing pending: between two syncs no thread has to be
+//! woken, and no published committer is kept busy. In memory, where syncs cost nothing, the first of the newcomers leads instead.
 //!
-//! Invariants: records are published in the order of their commit versions; nothing is seen or acknowledged before its sync; what was accepted behind a group
-//! that failed fails too, since it was built upon it; whoever holds the committer and has waited until everything is published is alone.
-//! Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by [`PENDING_BYTES_ENOUGH`].
+//! Invariants: records are published in the order of their commit versions; nothing is visible or acknowledged before its sync; commits accepted
+//! behind a group that failed fail too, since they were built upon it; a thread that holds the committer and has waited until everything is published
+//! is alone. Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by
+//! [`PENDING_BYTES_ENOUGH`].
 
 use crate::TransactError;
 use crate::committer::Committer;
@@ -41,7 +42,7 @@ pub(crate) struct Accepted {
     pub snapshot: Snapshot,
     /// Names that are on disk with it.
     pub named: NameCounts,
-    /// A bulk load, of which feeds cannot tell.
+    /// A bulk load, which feeds cannot show as changes.
     pub is_load: bool,
 }
 
@@ -56,15 +57,15 @@ impl Accepted {
 pub(crate) struct PendingCommits {
     all: VecDeque<(Accepted, Arc<Waiting>)>,
     bytes: usize,
-    /// Somebody appends and syncs, or was told to.
+    /// There is a leader, or one was called.
     led: bool,
-    /// What those behind a group that failed are told, until the committer has gone back to what is on disk.
+    /// The error of commits behind a group that failed, until the committer has gone back to the state on disk.
     failure: Option<DurableError>,
-    /// That stays so: a group is on disk, and a panic kept it from being seen. What the next would be built upon is not what the log says.
+    /// Set for good: a group is on disk, but a panic kept it from being published. The next commit would be built on another graph than the log's.
     is_stopped: bool,
 }
 
-/// Whoever waits for a commit to be published.
+/// The wait for a commit to be published.
 #[derive(Default)]
 pub(crate) struct Waiting {
     news: Mutex<Option<News>>,
@@ -72,9 +73,9 @@ pub(crate) struct Waiting {
 }
 
 enum News {
-    /// It is its turn to lead.
+    /// Its thread leads next.
     Lead,
-    /// How it ended, and what is left of it: taking that apart takes time, which who leads has not.
+    /// The outcome, and the commit's memory: freeing it takes time, which the leader has not.
     Published(Result<u64, TransactError>, Option<Accepted>),
 }
 
@@ -94,11 +95,11 @@ impl Waiting {
     }
 }
 
-/// What came of a group, to be told to those who wait.
+/// The outcome of a group, to be passed to the waiting threads.
 #[must_use]
 struct GroupOutcome {
     outcomes: Vec<(Arc<Waiting>, News)>,
-    /// The first of those who are pending now, if any are.
+    /// The first of the commits that are pending now, if any.
     next: Option<Arc<Waiting>>,
 }
 
@@ -110,7 +111,7 @@ impl GroupOutcome {
 
 /// Leads where one group comes behind the other.
 pub(crate) struct LogThread {
-    /// It was told to lead, and has not begun.
+    /// It was called to lead, and has not begun.
     is_due: Arc<AtomicBool>,
     job: Background,
 }
@@ -137,7 +138,7 @@ impl LogThread {
 }
 
 impl Shared {
-    /// Sees to it that the committer builds upon what is or will be on disk, and that there is room for one more pending.
+    /// Ensures that the committer builds upon the state that is or will be on disk, and that there is room for one more pending commit.
     ///
     /// # Errors
     /// No commit is possible any more.
@@ -157,7 +158,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Adds a commit to the pending ones, behind all others. An error if the pending commits it was built upon has failed.
+    /// Adds a commit to the pending ones, behind all others. Fails if the pending commits it was built upon have failed.
     pub fn enqueue(
         &self,
         accepted: Accepted,
@@ -200,7 +201,7 @@ impl Shared {
         landing.tell();
     }
 
-    /// Lets the log's thread lead on, or where there is none whoever waits first.
+    /// Lets the log's thread lead on, or without one the first waiting thread.
     fn hand_over(&self, first: &Waiting) {
         match self.log_thread() {
             Some(thread) => thread.lead_on(),
@@ -208,7 +209,7 @@ impl Shared {
         }
     }
 
-    /// Leads, for one who goes on to add pending commits: beside it where the log has a thread.
+    /// Leads, for a caller that goes on to add pending commits: on the log's thread, if there is one.
     pub fn lead_beside(&self) {
         match self.log_thread() {
             Some(thread) => thread.lead_on(),
@@ -216,7 +217,7 @@ impl Shared {
         }
     }
 
-    /// The log's thread, if there is one. Only who leads asks.
+    /// The log's thread, if there is one. Only the leader asks.
     fn log_thread(&self) -> Option<&LogThread> {
         if !self.backing.is_durable() {
             return None;
@@ -224,8 +225,8 @@ impl Shared {
         self.log_thread.get_or_init(|| LogThread::start(self.itself.clone()).ok()).as_ref()
     }
 
-    /// A turn of the log's thread: leads until nothing is pending. It lets go of the engine before the last of them is told: who has been told
-    /// may drop it, and open its folder again.
+    /// A turn of the log's thread: leads until nothing is pending. It releases the engine before the last waiting thread is woken, which may drop it,
+    /// and open its folder again.
     fn lead_to_the_end(self: Arc<Shared>) {
         loop {
             let landing = self.publish_all();
@@ -237,8 +238,7 @@ impl Shared {
         }
     }
 
-    /// Appends and syncs all that are pending now, and makes them the present. Where a panic ends that, everything pending fails, and nobody waits
-    /// for ever.
+    /// Appends and syncs all pending commits, and makes them the present. After a panic here all pending commits fail, and no thread waits for ever.
     fn publish_all(&self) -> GroupOutcome {
         // It is done for all of them, whoever's work is over.
         let _whole = walk::unended();
@@ -290,7 +290,7 @@ impl Shared {
         GroupOutcome { outcomes: group.into_iter().map(landed).collect(), next }
     }
 
-    /// Tells feeds of a group that is seen. After a panic they end, and whoever reads one begins anew.
+    /// Passes a published group to the feeds. After a panic they end, and their readers begin anew.
     fn feed(&self, group: &[(Accepted, Arc<Waiting>)]) {
         let mut feeds = self.feeds.lock();
         let load = group.iter().position(|(one, _)| one.is_load);
@@ -307,7 +307,7 @@ impl Shared {
         }
     }
 
-    /// A panic kept what is on disk from being seen: no commit is possible any more, and reading goes on.
+    /// A panic kept a group on disk from being published: no commit is possible any more, and reading goes on.
     fn stop(&self, panicked: &Panicked) -> GroupOutcome {
         self.pending.lock().is_stopped = true;
         let cause =
@@ -335,7 +335,7 @@ impl Shared {
         GroupOutcome { outcomes: all.into_iter().enumerate().map(failed).collect(), next: None }
     }
 
-    /// Goes back to what is on disk, if a group has failed or a panic ended a commit half done. Then nothing is pending.
+    /// Goes back to the state on disk, if a group has failed or a panic ended a commit half done. Then nothing is pending.
     fn go_back(&self, committer: &mut Committer) {
         let mut pending = self.pending.lock();
         let has_failed = !pending.is_stopped && pending.failure.take().is_some();
@@ -359,7 +359,7 @@ impl Shared {
         }
     }
 
-    /// The committer, with nothing pending: no commit happens while it is held, and what it builds upon is the present.
+    /// The committer, with nothing pending: no commit happens while it is held, and its tip is the present.
     pub fn alone(&self) -> MutexGuard<'_, Committer> {
         let mut committer = self.committer.lock();
         self.land(u64::MAX);
@@ -367,7 +367,7 @@ impl Shared {
         committer
     }
 
-    /// Replaces what the next commit builds upon by the same graph in another shape; readers see it with the last that is pending.
+    /// Replaces the tip by the same graph in another form; readers see it with the last pending commit.
     pub fn reshape(&self, committer: &mut Committer, graph: Snapshot) {
         debug_assert_eq!(committer.tip.commit_version(), graph.commit_version());
         let mut pending = self.pending.lock();
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!((engine.counts().commits, engine.snapshot().commit_version()), (100, 100));
     }
 
-    /// Four commits are pending while nobody leads; then the log's thread is told to.
+    /// Four commits are pending without a leader; then the log's thread is called.
     fn led_by_the_logs_thread(engine: &Engine) {
         let shared = &engine.shared;
         shared.pending.lock().led = true;

@@ -1,9 +1,9 @@
-//! What a transaction looked at: the keys that no other commit may have written since its snapshot.
+//! Read sets: the keys that no other commit may have written since the transaction's snapshot.
 //!
-//! Idea: a read is recorded as one or two 64-bit keys (a vertex, the adjacency of a vertex under a type, the members of a label, a
-//! range of an index), and a commit writes the keys it changes. Two transactions conflict when one read a key that the
-//! other wrote. Predicates are keys too (a label's membership, an index range), so phantoms are caught. Keys are hashed, so two
-//! different things may share one: that costs a retry in 2^-60 cases and never an anomaly.
+//! Idea: a read is recorded as one or two 64-bit keys (a vertex, the adjacency of a vertex under a type, the members of a label, a range of an
+//! index), and a commit writes the keys it changes. Two transactions conflict when one read a key that the other wrote. Predicates are keys too (a
+//! label's membership, an index range), so phantoms are caught. Keys are hashed, so two different keys may collide: that costs a retry in 2^-60 cases
+//! and never an anomaly.
 //! Invariant: a key is recorded before or together with the read it stands for. Cost: one hash insert a read, in batches.
 
 use model::compare::{OrderKey, hash_value};
@@ -19,7 +19,7 @@ pub const READ_KEYS_MAX: usize = 1 << 20;
 /// Index ranges a read set holds before it stands for "everything".
 pub const READ_RANGES_MAX: usize = 1 << 14;
 
-/// One thing that can be read and written, as 64 bits: a hash, in whose middle the kind stands.
+/// One key, as 64 bits: a hash, with the kind in its middle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Key(u64);
 
@@ -92,7 +92,7 @@ impl Key {
         hash_value(leading, &mut hash);
         Key::of(Kind::IndexValue, index.0 as u64, hash.finish())
     }
-    /// What the interfaces keep in the catalogue.
+    /// The entries of the interfaces in the catalogue.
     pub(crate) fn entries() -> Key {
         Key::of(Kind::Entries, 0, 0)
     }
@@ -146,7 +146,7 @@ impl IndexRange {
     }
 }
 
-/// What a transaction read. All methods take `&self`: operators on several threads record into one set.
+/// The read set of a transaction. All methods take `&self`: operators on several threads record into one set.
 #[derive(Debug, Default)]
 pub struct ReadSet {
     inner: Mutex<Inner>,
@@ -162,7 +162,7 @@ pub(crate) struct Inner {
 }
 
 impl ReadSet {
-    /// A set that stands for everything beyond so many keys.
+    /// A set that beyond `keys_max` keys stands for everything.
     pub fn within(keys_max: usize) -> ReadSet {
         ReadSet { keys_max: Some(keys_max), ..ReadSet::default() }
     }
@@ -236,11 +236,11 @@ impl ReadSet {
     pub fn catalogue(&self) {
         self.extend([Key::catalogue()]);
     }
-    /// What the interfaces keep in the catalogue was read: users and what they may do, say.
+    /// The entries of the interfaces in the catalogue were read: users and their rights, say.
     pub fn entries(&self) {
         self.extend([Key::entries()]);
     }
-    /// Something was read that any commit may change, such as the number of all edges.
+    /// Data was read that any commit may change, such as the number of all edges.
     pub fn everything(&self) {
         *self.inner.lock() = Inner { everything: true, ..Inner::default() };
     }
@@ -249,7 +249,7 @@ impl ReadSet {
         let inner = self.inner.lock();
         inner.keys.len() + inner.ranges.len()
     }
-    /// Was so much recorded that it stands for everything?
+    /// Does it stand for everything?
     pub fn is_everything(&self) -> bool {
         self.inner.lock().everything
     }

@@ -1,4 +1,4 @@
-//! What one commit puts into the log: version, wall clock, changes; or where to find what a bulk load built. Drawn in docs/formats/log.md.
+//! The log record of one commit: version, wall clock, changes; or where to find a bulk load. Drawn in docs/formats/log.md.
 
 use crate::limits::RECORD_BYTES_MAX;
 use crate::{CommitRecord, TransactError};
@@ -15,7 +15,7 @@ const READ_BACK_BYTES_MAX: usize = 1 << 20;
 /// The payload of a commit: version (1 byte), microseconds since 1970 (8 bytes, little-endian), changes.
 ///
 /// # Errors
-/// It is longer than a record may be; the work of this thread is over.
+/// It exceeds the maximum of a record; the query of this thread is over.
 pub(crate) fn encode(record: &CommitRecord) -> Result<Vec<u8>, TransactError> {
     let mut bytes = vec![RECORD_VERSION];
     bytes.extend_from_slice(&record.time_micros.to_le_bytes());
@@ -56,7 +56,7 @@ pub(crate) fn decode(commit_version: u64, payload: &[u8]) -> Result<CommitRecord
 /// A bulk load: the graph of a manifest, with all commits behind it, is the graph with the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoadMark {
-    /// Where the manifest lies: what was built, put onto the graph at `base`.
+    /// The manifest of the load, put onto the graph at `base`.
     pub manifest: BlobRef,
     /// The last commit that the manifest's graph holds.
     pub base: u64,

@@ -1,7 +1,7 @@
-//! What a commit tells the bank of gatekeepers: the keys it read and wrote.
+//! The input of the bank of gatekeepers for a commit: the keys it read and wrote.
 //!
-//! The bank orders conflicting commits that are concurrent by their stamps. It knows no ranges: whoever searched an index counts as a
-//! reader of all of it, and whoever changed a value in it as a writer, which asks more often than needed and never too seldom.
+//! The bank orders conflicting commits that are concurrent by their stamps. It knows no ranges: a search in an index counts as a read of all of it,
+//! and a changed value in it as a write, so there are more conflicts than needed and never too few.
 
 use crate::conflicts::Footprint;
 use crate::reads::{Inner as Reads, Key};
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(touched(&reading, &index).reads.len(), 1, "who searched no index does not care");
     }
 
-    /// Things that differ have keys that differ, so that nobody waits for a commit that is no concern of theirs; one thing has one key.
+    /// Different things have different keys, so that no commit waits for an unrelated one; one thing has one key.
     #[test]
     fn things_that_differ_have_keys_that_differ() {
         use model::{EdgeTypeId, LabelId};

@@ -1,10 +1,10 @@
-//! A graph that lies elsewhere: transactions of a cluster's gate. They run here as always, over a snapshot of the shards, and commit there.
+//! A graph on other machines: transactions of a cluster's gate. They run here as always, over a snapshot of the shards, and commit there.
 //!
 //! Idea: a transaction collects changes and read keys as on one machine; its commit proposes them by keys instead of validating them here.
-//! Invariants: names that a transaction hands out are its own until it commits, and who defines one reads and writes the key of the catalogue, which
-//! every transaction that writes reads: so no number is given twice, and nobody has looked in vain for a name that was there.
-//! A footprint is made of the transaction's own snapshot, so what decides it (labels of a vertex that goes, values in an index) is read, too. An index is
-//! read by one value or as a whole; a unique value is read by whoever writes it, so that of two who do one is refused.
+//! Invariants: names that a transaction hands out are its own until it commits, and one that defines a name reads and writes the key of the
+//! catalogue, which every writing transaction reads: so no number is given twice, and no transaction misses a name that was there. A footprint is
+//! computed from the transaction's own snapshot, so the data that decides it (labels of a deleted vertex, values in an index) is read, too. An index
+//! is read by one value or as a whole; a unique value is read by its writer, so that of two writers of the same one is refused.
 
 use crate::TransactError;
 use crate::error::explain;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use store::{Allocator, Catalog, Change, NameDefinition, Snapshot, StoreError};
 use world::clock;
 
-/// What a transaction asks of the shards and of those who order it.
+/// The read and written keys of a transaction, and its changes, as proposed to the cluster.
 #[derive(Debug)]
 pub struct Proposal {
     /// Definitions of new names first, then the changes.
@@ -25,14 +25,14 @@ pub struct Proposal {
     pub reads: Vec<u64>,
     /// Keys that it writes.
     pub writes: Vec<u64>,
-    /// It read what any commit may change.
+    /// It read data that any commit may change.
     pub everything: bool,
 }
 
 /// Why the cluster did not do something.
 #[derive(Clone, Debug)]
 pub enum RemoteError {
-    /// What was read has been written meanwhile, or the members have changed. Nothing happened.
+    /// The read set has been written meanwhile, or the members have changed. Nothing happened.
     Conflict(&'static str),
     /// No answer came in time. Nothing happened.
     Unavailable(String),
@@ -55,7 +55,7 @@ impl From<StoreError> for RemoteError {
 /// A process of a cluster, as a gate sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterProcess {
-    /// What it is: gate, shard, oracle, scribe or keeper; or the database of one machine.
+    /// Its role: gate, shard, oracle, scribe or keeper; or the database of one machine.
     pub role: &'static str,
     /// Its number among those of its role.
     pub number: u16,
@@ -71,12 +71,12 @@ pub struct ClusterProcess {
     pub questions: Option<u64>,
 }
 
-/// What `SHOW CLUSTER` and `SHOW ORDER` list.
+/// The rows of `SHOW CLUSTER` and `SHOW ORDER`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterReport {
     /// The processes.
     pub processes: Vec<ClusterProcess>,
-    /// Figures of the order: name, value, what it means.
+    /// Counters of the order: name, value, description.
     pub order: Vec<(&'static str, u64, &'static str)>,
 }
 
@@ -85,13 +85,13 @@ pub trait Remote: Send + Sync {
     /// The graph with everything that was acknowledged before this call. It can be read as long as it, or a snapshot made from it, is there;
     /// its names are its own. Waits while the cluster has no open epoch, up to a limit.
     fn begin(&self) -> Result<Snapshot, RemoteError>;
-    /// As [`Remote::begin`], but what was acknowledged within this time may be missing: then the shards need not be asked.
+    /// As [`Remote::begin`], but commits acknowledged within `age` may be missing: then the shards need not be asked.
     fn begin_within(&self, age: Duration) -> Result<Snapshot, RemoteError>;
-    /// The last snapshot that [`Remote::begin`] gave, whose chunks may be gone: for what it says of the catalogue.
+    /// The last snapshot that [`Remote::begin`] returned, whose chunks may be gone: for reads of the catalogue.
     fn last(&self) -> Snapshot;
-    /// How the cluster stands. It asks the shards, for a bounded time.
+    /// The report of the cluster. Asks the shards, for a bounded time.
     fn report(&self) -> ClusterReport;
-    /// Commits what was made over a snapshot that [`Remote::begin`] gave; returns when it is on disk and visible to all.
+    /// Commits changes over a snapshot that [`Remote::begin`] returned; returns when they are on disk and visible to all.
     fn commit(&self, base: &Snapshot, proposal: Proposal) -> Result<(), RemoteError>;
 }
 
@@ -105,12 +105,12 @@ pub struct GateParts {
     pub empty: Snapshot,
 }
 
-/// A change of the catalogue that others come before is tried again for so long.
+/// How long a change of the catalogue is retried when it conflicts.
 const ALTER_PATIENCE: Duration = Duration::from_secs(20);
-/// A pause before it is tried again.
+/// Pause before a retry.
 const ALTER_PAUSE: Duration = Duration::from_millis(5);
 
-/// What the changes of a transaction ask for, which led from `base` to `view` and read these keys.
+/// The proposal of a transaction's changes, which led from `base` to `view` and read these keys.
 pub(crate) fn proposal(
     changes: Vec<Change>,
     reads: Reads,
@@ -142,7 +142,7 @@ pub(crate) fn proposal(
     Ok(proposal)
 }
 
-/// Is each new set made of labels that are known, or new here? No shard could carry out another, ever.
+/// Is each new label set made of labels that are known, or new here? No shard could ever apply another.
 fn has_names_of_its_own(base: &Snapshot) -> bool {
     let (names, _) = base.names().undurable();
     let is_new = |label: &LabelId| {
@@ -190,8 +190,8 @@ fn whose_state_decides(change: &Change, catalog: &Catalog) -> Option<VertexId> {
     }
 }
 
-/// Changes the catalogue as [`crate::Engine::alter`] does. Who creates a rule for what is there must have seen all that is there; who reads or writes under
-/// the catalogue reads its key, so nobody has missed a rule that holds.
+/// Changes the catalogue as [`crate::Engine::alter`] does. A new rule for existing data must have read all data; every transaction that reads or
+/// writes under the catalogue reads its key, so none misses a rule that holds.
 pub(crate) fn alter(
     remote: &dyn Remote,
     make: &mut dyn FnMut(&Snapshot) -> Result<Vec<Change>, TransactError>,

@@ -1,7 +1,7 @@
-//! Forward from a snapshot through the log: how a database is recovered, and how the past is rebuilt.
+//! Replays the log from a snapshot: for recovery, and to rebuild the past.
 //!
-//! Idea: many small commits are applied in one copy-on-write pass, so each chunk is copied once a group and not once a commit.
-//! Invariant: records come in the order of their commit versions, and begin right behind the snapshot's. Nobody gets past a bulk load by replay.
+//! Idea: many small commits are applied in one copy-on-write pass, so each chunk is copied once a group and not once a commit. Invariant: records
+//! come in the order of their commit versions, and begin right behind the snapshot's. Replay cannot pass a bulk load.
 
 use crate::history::Point;
 use crate::record::{self, LoadMark};
@@ -9,9 +9,9 @@ use crate::{CommitRecord, TransactError};
 use durable::{BackingStore, Records};
 use store::{Change, Snapshot, StoreError};
 
-/// Commits applied at once: bounds what is copied for each.
+/// Commits applied at once: bounds the copies for each.
 pub(crate) const GROUP_COMMITS: usize = 1_024;
-/// Bytes of records applied at once: bounds what replay holds in memory.
+/// Bytes of records applied at once: bounds the memory of a replay.
 pub(crate) const GROUP_BYTES: usize = 32 << 20;
 
 /// Where a replay came to.
@@ -20,7 +20,7 @@ pub(crate) struct Replayed {
     pub snapshot: Snapshot,
     /// Commits applied.
     pub commits: u64,
-    /// Bytes of their records and the load's, with what the log adds to each.
+    /// Bytes of their records and the load's, with the log's framing.
     pub log_bytes: u64,
     /// The last commit applied.
     pub last: Option<Point>,
@@ -83,7 +83,7 @@ impl Replayed {
     }
 }
 
-/// The graph right behind a bulk load, by what its record says. `open` makes a graph of a manifest.
+/// The graph right behind a bulk load, by its record. `open` opens the graph of a manifest.
 pub(crate) fn graph_with_load(
     backing: &dyn BackingStore,
     (at, load): (Point, LoadMark),

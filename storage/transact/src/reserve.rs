@@ -1,14 +1,14 @@
-//! Write reservations: how a long transaction gets through beside many short ones.
+//! Write reservations: let a long transaction commit beside many short ones.
 //!
-//! Question: optimistic validation lets the short win. Who reads much is refused as long as others write what it reads; what ends that?
-//! Idea: after [`RESERVE_AFTER_REFUSALS`] refusals a transaction that is begun again gets a reservation: what it read the last time is reserved,
-//! and commits that would write any of it wait until it is through, or until its time is over. If it meets a conflict even so, because it
-//! read something else this time, its next reservation reserves everything.
-//! An explicit transaction, which its client retries, gets its reservation after the first refusal; and as long as others were held back in its last
-//! reservation, the next transaction of its session gets one from the beginning (see `Engine::begin_fairly`).
-//! Invariants: one reservation at a time, those who want one wait in line; a reservation lasts at most [`TURN_MAX`], so nobody waits for a client that went
-//! to lunch; nobody is refused because of a reservation, only held back; between two reservations every commit that was held back has its chance, so
-//! reservations do not starve those who have none. Cost: without a reservation, one relaxed load a commit.
+//! Problem: optimistic validation favours the short. A transaction with a large read set is refused as long as others write it; this must end. Idea:
+//! after [`RESERVE_AFTER_REFUSALS`] refusals a transaction that is begun again gets a reservation: its last read set is reserved, and commits that
+//! would write any of it wait until it has committed, or its time is over. If it meets a conflict even so, because it read something else this time,
+//! its next reservation reserves everything.
+//! An explicit transaction, which its client retries, gets its reservation after the first refusal; and as long as other commits were delayed by its
+//! last reservation, the next transaction of its session gets one from the beginning (see `Engine::begin_fairly`).
+//! Invariants: one reservation at a time, in the order of the requests; a reservation lasts at most [`TURN_MAX`], so an idle client does not block
+//! others for long; no commit is refused because of a reservation, only delayed; between two reservations every delayed commit has its chance, so
+//! reservations do not starve transactions without one. Cost: without a reservation, one relaxed load a commit.
 
 use crate::conflicts::{Footprint, in_range};
 use crate::limits::WAIT_UNTIL_LOOK;
@@ -28,10 +28,10 @@ pub const TURN_MIN: Duration = Duration::from_millis(100);
 /// And at most this.
 pub const TURN_MAX: Duration = Duration::from_secs(10);
 
-/// How long the next reservation waits for commits that were held back by the one before.
+/// How long the next reservation waits for commits delayed by the one before.
 const HELD_PATIENCE: Duration = Duration::from_millis(100);
 
-/// Catalogue commands are never held back: they hold the committer's lock already.
+/// Catalogue commands are never delayed: they hold the committer's lock already.
 pub(crate) const EXEMPT: u64 = 0;
 
 /// The reservations of an engine.
@@ -46,10 +46,10 @@ pub(crate) struct WriteReservations {
 struct TurnsHeld {
     last: u64,
     holder: Option<Holder>,
-    /// Those who want a reservation, in order.
+    /// Requests for a reservation, in order.
     line: VecDeque<u64>,
     last_in_line: u64,
-    /// Commits that were held back and have not been judged since.
+    /// Delayed commits that have not been judged since.
     held: usize,
     /// When the last reservation ended.
     ended_ns: u64,
@@ -59,11 +59,11 @@ struct Holder {
     reservation: u64,
     reserved: Reads,
     until_ns: u64,
-    /// Somebody was held back.
+    /// A commit was delayed.
     is_wanted: bool,
 }
 
-/// A commit that was held back; dropped when it has been judged.
+/// A delayed commit; dropped when it has been judged.
 pub(crate) struct DelayedCommit<'a>(&'a WriteReservations);
 
 impl Drop for DelayedCommit<'_> {
@@ -92,14 +92,14 @@ impl WriteReservations {
         self.taken.store(true, Ordering::Release);
         reservation
     }
-    /// Ends a reservation, unless its time was over already. Where somebody was held back, what was reserved comes back.
+    /// Ends a reservation, unless its time was over already. Returns the reserved read set, if a commit was delayed.
     pub fn end(&self, reservation: u64) -> Option<Reads> {
         let mut state = self.state.lock();
         let own = state.holder.take_if(|holder| holder.reservation == reservation)?;
         self.free(&mut state);
         own.is_wanted.then_some(own.reserved)
     }
-    /// Must a commit that writes this wait for somebody's reservation to end?
+    /// Must a commit with this footprint wait for the end of another's reservation?
     pub fn holds_back(&self, reservation: Option<u64>, footprint: &Footprint) -> bool {
         if !self.taken.load(Ordering::Acquire) || reservation == Some(EXEMPT) {
             return false;
@@ -113,7 +113,7 @@ impl WriteReservations {
         holder.is_wanted |= is_held;
         is_held
     }
-    /// A commit is held back from now until it is judged.
+    /// Marks a commit as delayed until it is judged.
     pub fn hold(&self) -> DelayedCommit<'_> {
         self.state.lock().held += 1;
         DelayedCommit(self)
@@ -134,7 +134,7 @@ impl WriteReservations {
         Ok(())
     }
 
-    /// Is nobody's reservation? One whose time is over ends here.
+    /// Is there no reservation? One whose time is over ends here.
     fn is_free(&self, state: &mut TurnsHeld) -> bool {
         let over = state.holder.as_ref().is_none_or(|holder| monotonic_ns() >= holder.until_ns);
         if over && state.holder.is_some() {
@@ -156,12 +156,12 @@ impl WriteReservations {
     }
 }
 
-/// Do commits that were held back by the last reservation still wait to be judged? Not for ever.
+/// Do commits delayed by the last reservation still wait to be judged, within their patience?
 fn is_crowded(state: &TurnsHeld) -> bool {
     state.held > 0 && monotonic_ns() < state.ended_ns + span_ns(HELD_PATIENCE)
 }
 
-/// Would this write change what was read?
+/// Does the footprint conflict with the reads?
 fn meets(reads: &Reads, footprint: &Footprint) -> bool {
     let written = || footprint.index_values.iter();
     reads.everything
@@ -209,7 +209,7 @@ mod tests {
         assert!(!reservations.holds_back(None, &writes(2)));
     }
 
-    /// Between two reservations every commit that was held back is judged; one that never is does not keep the next reservation from its time.
+    /// Between two reservations every delayed commit is judged; one that never is does not hold up the next reservation for ever.
     #[test]
     fn the_next_turn_waits_for_those_who_were_held_back_and_not_for_ever() {
         let reservations = Arc::new(WriteReservations::default());

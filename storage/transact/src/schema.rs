@@ -10,9 +10,9 @@ use store::{Change, Snapshot, StoreError};
 /// An index to create.
 #[derive(Clone, Debug)]
 pub struct IndexRequest {
-    /// Its name; made from what it is about where absent.
+    /// Its name; where absent it is generated from target and keys.
     pub name: Option<String>,
-    /// What is indexed.
+    /// The target.
     pub target: SchemaTarget,
     /// On which keys.
     pub keys: Vec<KeyId>,
@@ -23,19 +23,19 @@ pub struct IndexRequest {
 /// A constraint to create.
 #[derive(Clone, Debug)]
 pub struct ConstraintRequest {
-    /// Its name; made from what it is about where absent.
+    /// Its name; where absent it is generated from target and keys.
     pub name: Option<String>,
-    /// What it is about.
+    /// The target.
     pub target: SchemaTarget,
     /// On which keys.
     pub keys: Vec<KeyId>,
-    /// What must hold.
+    /// The rule.
     pub rule: Rule,
     /// Is a constraint that exists already good enough?
     pub if_not_exists: bool,
 }
 
-/// What a constraint can demand, before its index has a number.
+/// The rule of a constraint, before its index has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// No two entities share the values.
@@ -48,7 +48,7 @@ pub enum Rule {
     Typed(ValueType),
 }
 
-/// What was done for a catalogue command beside commits. What was built and not used is forgotten with it.
+/// Preparations of a catalogue command beside commits. Unused ones are dropped with it.
 pub struct Groundwork {
     engine: Engine,
     target: SchemaTarget,
@@ -65,16 +65,15 @@ impl Drop for Groundwork {
     }
 }
 
-/// Times a new index is brought up to the latest snapshot before commits have to wait for the rest: each time takes but a part of the time
-/// before, in which only so much was committed.
+/// Times a new index is updated to the latest snapshot before commits have to wait for the rest: each round takes a fraction of the time of the one
+/// before, and has as many fewer commits to catch up with.
 const PREPARE_ROUNDS: usize = 4;
 
 impl Engine {
-    /// Builds an index beside commits, so that the one that creates it finds little left to do. Whatever else is wrong with it, that commit
-    /// will say.
+    /// Builds an index beside commits, so that the commit that creates it finds little left to do. Other errors are left to that commit.
     ///
     /// # Errors
-    /// Who asked was ended ([`model::pace`]).
+    /// The query was ended ([`model::pace`]).
     pub fn prepare_index(&self, request: &IndexRequest) -> Result<Groundwork, TransactError> {
         let groundwork = self.groundwork(request.target, &request.keys, false);
         if self.is_gate() {
@@ -87,10 +86,10 @@ impl Engine {
         }
     }
 
-    /// Builds what a constraint brings, and looks whether existing data keeps it, beside commits.
+    /// Builds the index of a constraint, and validates existing data, beside commits.
     ///
     /// # Errors
-    /// Existing data breaks it; who asked was ended.
+    /// Existing data breaks it; the query was ended.
     pub fn prepare_constraint(&self, request: &ConstraintRequest) -> Result<Groundwork, TransactError> {
         let mut groundwork = self.groundwork(request.target, &request.keys, true);
         let current = self.latest()?;
@@ -155,12 +154,12 @@ impl Engine {
         IndexDefinition { id, name: String::new(), target, keys: keys.to_vec(), unique }
     }
 
-    /// Creates an index over what exists; true where it was made, false where it existed and that was allowed.
+    /// Creates an index over the existing graph; true where it was made, false where it existed and `if_not_exists` allowed that.
     pub fn create_index(&self, request: &IndexRequest) -> Result<bool, TransactError> {
         self.create_index_upon(request, self.prepare_index(request)?)
     }
 
-    /// Creates an index for which this was prepared: only what changed since is looked at.
+    /// Creates an index from its preparation: only changes since are read.
     pub fn create_index_upon(
         &self,
         request: &IndexRequest,
@@ -229,7 +228,7 @@ impl Engine {
         self.create_constraint_upon(request, self.prepare_constraint(request)?)
     }
 
-    /// Creates a constraint for which this was prepared: only what changed since is looked at.
+    /// Creates a constraint from its preparation: only changes since are read.
     pub fn create_constraint_upon(
         &self,
         request: &ConstraintRequest,
@@ -257,7 +256,7 @@ impl Engine {
         }
     }
 
-    /// What stands in the way of a constraint, and whether `IF NOT EXISTS` takes it.
+    /// An existing rule that conflicts with a constraint, unless `IF NOT EXISTS` accepts it.
     fn constraint_clash(
         &self,
         request: &ConstraintRequest,
@@ -398,7 +397,7 @@ fn rule_of(rule: &ConstraintRule) -> Rule {
     }
 }
 
-/// What a rule is called where a name is made.
+/// The name of a rule within a generated name.
 fn rule_name(rule: Rule) -> String {
     match rule {
         Rule::Unique => "UNIQUENESS".to_string(),
@@ -419,7 +418,7 @@ impl Engine {
         request.name.clone().unwrap_or_else(made)
     }
 
-    /// `index_9c0e2b41`: the kind, and a hash of what it is about.
+    /// `index_9c0e2b41`: the kind, and a hash of target and keys.
     fn made_name(&self, kind: &str, rule: &str, target: SchemaTarget, keys: &[KeyId]) -> String {
         let names = match self.is_gate() {
             true => self.snapshot().catalog().names().clone(),

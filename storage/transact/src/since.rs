@@ -1,10 +1,10 @@
-//! The commits since one of the past, read again: from the log, with the graph that they begin with.
+//! The commits since an earlier one, read again: from the log, with the graph that they begin with.
 //!
-//! Idea: the commit at which a reader goes on is a moment of the past, so the graph there is rebuilt as any other; from there on the log
-//! has every commit, and nothing is written for it when a commit is made. What is kept for it is said by [`crate::Retention`].
-//! Invariants: only commits that are published are handed out, each once, in order. What never was in the log, a bulk load, is handed out
-//! as the graph behind it. Nothing is held back for a reader: one that is slower than the log is given up is told that it is.
-//! Cost: the replay of at most one anchor's log, then that of the commits asked for, a group of them in memory at a time.
+//! Idea: the commit at which a reader resumes is a moment of the past, so the graph there is rebuilt as any other; from there on the log has every
+//! commit, and commits write nothing extra for it. [`crate::Retention`] says how long log is retained for it. Invariants: only published commits are
+//! returned, each once, in order. A bulk load, which was never in the log, is returned as the graph behind it. Nothing is retained for a slow reader:
+//! one that falls behind the removal of the log gets an error. Cost: the replay of at most one anchor's log, then that of the commits read, a group
+//! of them in memory at a time.
 
 use crate::history::{Moment, Point};
 use crate::past::point_of;
@@ -15,7 +15,7 @@ use durable::Records;
 use std::sync::Arc;
 use store::{Change, Snapshot};
 
-/// What comes next.
+/// The next piece.
 pub enum Stretch {
     /// Some commits, in order.
     Commits {
@@ -26,14 +26,14 @@ pub enum Stretch {
     },
     /// The graph was replaced as a whole, by a bulk load.
     Replaced {
-        /// What it is now.
+        /// The graph after it.
         graph: Snapshot,
         /// The commit it ends with.
         at: Point,
     },
 }
 
-/// The commits since one of the past. Behind the newest one it waits for nobody: ask again later.
+/// The commits since an earlier one. Does not wait for further commits at the newest one: ask again later.
 pub struct Since {
     engine: Engine,
     graph: Snapshot,
@@ -59,7 +59,7 @@ impl Engine {
         };
         Ok(Since { engine: self.clone(), graph, at, records: None, load: None })
     }
-    /// The oldest commit after which commits can be asked for; none where nothing is on disk.
+    /// The oldest commit since which commits can be read; none where nothing is on disk.
     pub fn retained(&self) -> Option<Point> {
         self.shared.backing.anchors().first().map(point_of)
     }
@@ -74,10 +74,10 @@ impl Since {
     pub fn at(&self) -> Point {
         self.at
     }
-    /// What comes next; none behind the newest commit.
+    /// The next piece; none at the newest commit.
     ///
     /// # Errors
-    /// [`TransactError::NotKept`] where the log was given up meanwhile; the log or a checkpoint cannot be read.
+    /// [`TransactError::NotKept`] where the log was removed meanwhile; the log or a checkpoint cannot be read.
     pub fn read_next(&mut self) -> Result<Option<Stretch>, TransactError> {
         let shared = self.engine.shared.clone();
         let _kept = shared.past.giving_up.read();
@@ -144,7 +144,7 @@ impl Since {
         }
         Ok(Some(Stretch::Commits { records: group, after: self.graph.clone() }))
     }
-    /// The graph behind a bulk load: that of the first checkpoint that has it, or what its record says.
+    /// The graph behind a bulk load: that of the first checkpoint that has it, or the one of its record.
     fn behind_load(&mut self, (point, mark): (Point, LoadMark)) -> Result<Stretch, TransactError> {
         let (engine, backing) = (&self.engine, &self.engine.shared.backing);
         let anchor =

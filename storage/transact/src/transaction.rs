@@ -1,7 +1,7 @@
-//! One transaction: a snapshot, the writes buffered over it, and what it read.
+//! One transaction: a snapshot, the writes buffered over it, and its read set.
 //!
-//! Idea: writes are a list of changes; [`Transaction::refresh`] applies the new ones to a private snapshot, so that a later clause or
-//! statement reads its own writes through the same interface as everything else. Nobody else sees them until the commit.
+//! Idea: writes are a list of changes; [`Transaction::refresh`] applies the new ones to a private snapshot, so that a later clause or statement reads
+//! its own writes through the same interface as everything else. No other transaction sees them until the commit.
 //! Invariant: no lock is held between calls; all methods take `&self`, so that operators may share the transaction.
 //! Cost: a write is a push; a refresh copies the touched chunks' spines once.
 
@@ -37,7 +37,7 @@ pub struct Transaction {
     pub(crate) shared: Arc<Shared>,
     pub(crate) mode: Mode,
     pub(crate) base: Snapshot,
-    /// Whose stamp its commit gets.
+    /// The gatekeeper that stamps its commit.
     gatekeeper: usize,
     view: RwLock<Snapshot>,
     pub(crate) reads: ReadSet,
@@ -52,11 +52,11 @@ pub struct Transaction {
     /// How long it took, once it has ended.
     took_ns: AtomicU64,
     refused: Mutex<Option<Reads>>,
-    /// It was refused after it had been held back by somebody's reservation.
+    /// It was refused after it had been delayed by another's reservation.
     was_held: AtomicBool,
-    /// It committed in a reservation in which others were held back: what was reserved.
+    /// It committed in a reservation that delayed others: the reserved read set.
     contended: Mutex<Option<Reads>>,
-    /// Whose it is, where that is somebody who may not do everything.
+    /// Its owner, where that may not do everything.
     party: Option<Party>,
     /// Why it has not begun: nothing that is read in it means anything.
     not_begun: Option<TransactError>,
@@ -65,7 +65,7 @@ pub struct Transaction {
 /// Numbers of vertices or edges.
 type Set<T> = hashbrown::HashSet<T, foldhash::fast::FixedState>;
 
-/// Changes so far, and what of them the view does not show yet.
+/// Changes so far, and how many of them the view shows.
 #[derive(Default)]
 pub(crate) struct Writes {
     pub changes: Vec<Change>,
@@ -106,13 +106,13 @@ impl Transaction {
             not_begun: None,
         }
     }
-    /// The same transaction, of somebody who may not do everything: it shows and writes what is allowed.
+    /// The same transaction for an owner who may not do everything: it shows and writes what is allowed.
     #[must_use]
     pub fn of(mut self, party: Option<Party>) -> Transaction {
         self.party = party;
         self
     }
-    /// Over a snapshot that was asked for elsewhere. Where that failed, nothing may come of the transaction: see [`Transaction::has_begun`].
+    /// Over a snapshot that was fetched elsewhere. If that failed, the transaction must not be used: see [`Transaction::has_begun`].
     pub(crate) fn begun(
         shared: Arc<Shared>,
         mode: Mode,
@@ -136,7 +136,7 @@ impl Transaction {
         let view = self.view.read().clone();
         self.party.iter().fold(view, |view, party| party.shown(view))
     }
-    /// Where operators record what they read; in a transaction that only reads nothing is made of it.
+    /// The read set in which operators record their reads; unused in a read-only transaction.
     pub fn reads(&self) -> &ReadSet {
         &self.reads
     }
@@ -148,7 +148,7 @@ impl Transaction {
     pub fn commit_next(&self) {
         self.commits_next.store(true, Ordering::Relaxed);
     }
-    /// Does the commit come next? Then writes that nobody will look at need not be shown.
+    /// Does the commit come next? Then writes that will not be read need not be shown.
     pub fn commits_next(&self) -> bool {
         self.commits_next.load(Ordering::Relaxed)
     }
@@ -156,7 +156,7 @@ impl Transaction {
     pub fn has_changes(&self) -> bool {
         !self.writes.lock().changes.is_empty()
     }
-    /// Bytes that the values written so far will take, each counted in full: its commit makes so many, whoever shares them now.
+    /// Bytes of all values written so far, each counted in full: the commit copies each, also shared ones.
     pub fn value_bytes(&self) -> u64 {
         self.writes.lock().value_bytes
     }
@@ -304,7 +304,7 @@ impl Transaction {
         Ok(told)
     }
 
-    /// Deletes an edge; false where it is deleted already by this transaction.
+    /// Deletes an edge; false if this transaction has deleted it already.
     pub fn delete_edge(&self, edge: EdgeRef) -> Result<bool, TransactError> {
         self.writable()?;
         self.demand_of_edge(edge.id.edge_type(), &|kind, _| vec![Act::DeleteEdge(kind)])?;
@@ -397,8 +397,8 @@ impl Transaction {
     /// snapshot if nothing was written.
     ///
     /// # Errors
-    /// It is refused, or the log fails. Where the work of this thread is over ([`model::walk::check`]) before the commit is on its way into the log,
-    /// it does not happen.
+    /// It is refused, or the log fails. If the query of this thread is over ([`model::walk::check`]) before the record is on its way into the log,
+    /// the commit does not happen.
     pub fn commit(&self) -> Result<u64, TransactError> {
         let shown = match self.shared.remote {
             // The view decides what is proposed.
@@ -428,18 +428,18 @@ impl Transaction {
         outcome.map_err(|error| self.told(error))
     }
 
-    /// How often it was refused, this time included, and what it read if it was refused this time.
+    /// How often it was refused, this time included, and its read set if it was refused this time.
     pub(crate) fn refusal(&self) -> (u32, Option<Reads>) {
         let refused = self.refused.lock().take();
         // Who waited for another's reservation and lost by that has waited enough.
         let counted = if self.was_held.load(Ordering::Relaxed) { RESERVE_AFTER_REFUSALS } else { 1 };
         (self.refusals + if refused.is_some() { counted } else { 0 }, refused)
     }
-    /// Did others have to wait while it had its reservation? Then the next that does the same is to have one from the beginning.
+    /// Did others have to wait while it had its reservation? Then its next run should have one from the beginning.
     pub fn is_contended(&self) -> bool {
         self.contended.lock().is_some()
     }
-    /// What the next that does the same reserves from the beginning.
+    /// The read set that its next run reserves from the beginning.
     pub(crate) fn take_contended(&self) -> Option<Reads> {
         self.contended.lock().take()
     }
@@ -492,7 +492,7 @@ impl Transaction {
         }
         Ok(labels(&self.view.read(), vertex)?)
     }
-    /// Asks for the use of a name that the graph does not know, or that only what is hidden carries.
+    /// Checks the use of a name that the graph does not know, or that only hidden data carries.
     fn demand_name(&self, act: Act<'_>) -> Result<(), TransactError> {
         let Some(party) = &self.party else { return Ok(()) };
         let names = self.base.names().table();
@@ -520,7 +520,7 @@ impl Transaction {
         let has_own = !self.view.read().is_same(&self.base);
         if has_own && is_known(&self.snapshot())? { Ok(()) } else { Err(refused.into()) }
     }
-    /// Has somebody to whom the same is shown met this name in what was committed?
+    /// Has a reader with the same rights met this name in the committed graph?
     fn has_met(&self, party: &Party, act: &Act<'_>) -> bool {
         let Some(restriction) = &party.restriction else { return false };
         let names = self.base.catalog();
@@ -532,7 +532,7 @@ impl Transaction {
         };
         number.is_some_and(|number| restriction.has_met(number))
     }
-    /// Asks for what is done to a vertex with these labels.
+    /// Checks an act on a vertex with these labels.
     fn demand_of_vertex(
         &self,
         labels: &[LabelId],
@@ -544,7 +544,7 @@ impl Transaction {
         let labels: Vec<&str> = labels.iter().map(|label| &**label).collect();
         Ok(acts(&labels, &names).iter().try_for_each(|act| party.demand(act))?)
     }
-    /// Asks for what is done to an edge of this type.
+    /// Checks an act on an edge of this type.
     fn demand_of_edge(
         &self,
         edge_type: EdgeTypeId,
@@ -555,8 +555,8 @@ impl Transaction {
         let acts = acts(named(names.edge_type_name(edge_type)), &names);
         Ok(acts.iter().try_for_each(|act| party.demand(act))?)
     }
-    /// Asks for a change of labels; how many are added and removed. A label that is hidden is told to be added, and not to be removed, whether
-    /// the vertex has it or not, and both are asked for.
+    /// Checks a change of labels; returns how many are added and removed. A hidden label counts as added, and not as removed, whether the vertex has
+    /// it or not, and both are checked.
     fn demand_labels(
         &self,
         old: &[LabelId],
@@ -579,8 +579,8 @@ impl Transaction {
         adds.chain(removes).try_for_each(|act| party.demand(&act))?;
         Ok((added.len(), removed.iter().filter(|label| !is_hidden(label)).count()))
     }
-    /// An error as it is told to whom something is hidden from: not by what it may not see. Whatever a constraint that is shown demands of one
-    /// element says nothing of others; one that also demands that values differ may name an element that is hidden.
+    /// The error for an owner from whom data is hidden: without hidden data. A visible constraint on one element tells nothing of others; a
+    /// uniqueness constraint may name an element that is hidden.
     fn told(&self, error: TransactError) -> TransactError {
         let restricted = self.party.as_ref().filter(|party| party.restriction.is_some());
         let (Some(party), TransactError::Constraint { name, .. }) = (restricted, &error) else {
@@ -603,7 +603,7 @@ impl Transaction {
         };
         TransactError::Constraint { name, what: what.into() }
     }
-    /// Asks for the deletion of a vertex and of its edges; none of them may be hidden.
+    /// Checks the deletion of a vertex and of its edges; none of them may be hidden.
     fn demand_deletion(&self, vertex: VertexId, edges: &[EdgeRef]) -> Result<(), TransactError> {
         let Some(party) = &self.party else { return Ok(()) };
         let labels = self.labels_now(vertex)?;
@@ -663,7 +663,7 @@ fn present(mut properties: Vec<(KeyId, Value)>) -> Vec<(KeyId, Value)> {
     properties
 }
 
-/// A name as it is known; one that is not has no privilege.
+/// A name, where it is known; an unknown one has no privilege.
 fn named(name: Option<&Arc<str>>) -> &str {
     name.map_or("", |name| name)
 }

@@ -1,11 +1,11 @@
-//! Watch sets: what a cached result depends on, and from which commit on it may be another.
+//! Watch sets: the dependencies of a cached result, and the first commit that changes one of them.
 //!
 //! Idea: a watch set has the keys of a read set. Each commit looks up the keys that it writes, and marks the watch sets that have one of them with
-//! its commit version. So a watch set holds from the snapshot that was read up to the first commit that would have made a transaction with these reads fail:
-//! both are judged by the same keys.
-//! Invariant: a commit marks watch sets before any snapshot shows it. A watch set is entered before its reads are judged against the commits since its
-//! snapshot, so no commit falls between.
-//! Cost: nothing where nothing is watched; else one look-up for each key that a commit writes, under a short lock.
+//! its commit version. So a watch set holds from its snapshot up to the first commit that would have made a transaction with these reads fail: both
+//! are judged by the same keys.
+//! Invariant: a commit marks watch sets before any snapshot shows it. A watch set is registered before its reads are judged against the commits since
+//! its snapshot, so no commit falls between.
+//! Cost: nothing without watch sets; else one look-up for each key that a commit writes, under a short lock.
 
 use crate::committer::Basis;
 use crate::engine::Shared;
@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use store::Snapshot;
 
-/// What a watch set says of a snapshot.
+/// The validity of a watch set in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// Whoever read it then would read the same now.
+    /// The same reads would give the same now.
     Holds,
     /// The snapshot is older than the one that was read.
     Earlier,
@@ -28,7 +28,7 @@ pub enum Holding {
     Over,
 }
 
-/// What was read of a snapshot, watched until it is dropped.
+/// A read set of a snapshot, watched until it is dropped.
 pub struct WatchSet {
     from: Basis,
     end: Arc<AtomicU64>,
@@ -40,7 +40,7 @@ pub struct WatchSet {
 }
 
 impl WatchSet {
-    /// Is what was read the same in this snapshot? It has no changes that nobody committed, and hides nothing.
+    /// Are the reads the same in this snapshot? It must have no uncommitted changes, and no restriction.
     pub fn holding(&self, snapshot: &Snapshot) -> Holding {
         debug_assert!(snapshot.is_committed() && !snapshot.is_restricted());
         let now = Basis::of(snapshot);
@@ -73,7 +73,7 @@ impl WatchSet {
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
-    /// Tells a transaction that all of it was read.
+    /// Records all its reads in a transaction's read set.
     pub fn record(&self, reads: &ReadSet) {
         reads.extend(self.keys.iter().copied());
     }
@@ -90,8 +90,8 @@ impl Drop for WatchSet {
 pub struct Watcher(Weak<Shared>);
 
 impl Watcher {
-    /// Watches what was read of a snapshot. None where it has changed already, where it is too much to be watched, where searches of indexes are among
-    /// it, where commits keep it waiting, at a cluster's gate, and where the engine is gone.
+    /// Watches a read set of a snapshot. None where it has changed already, where it is too large, where it contains searches of indexes, where the
+    /// committer is busy for long, at a cluster's gate, and where the engine is gone.
     pub fn watch(&self, reads: &ReadSet, snapshot: &Snapshot) -> Option<WatchSet> {
         let shared = self.0.upgrade().filter(|shared| shared.remote.is_none())?;
         let reads = reads.take();
@@ -104,7 +104,7 @@ impl Watcher {
         let watched = WatchSet { from, end, keys, new_keys, number, sets };
         shared.was_valid(&reads, from).then_some(watched)
     }
-    /// Have all watch sets together so many keys that none of so many is taken?
+    /// Have all watch sets together so many keys that no set of `keys` more is accepted?
     pub fn is_full(&self, keys: usize) -> bool {
         self.0.upgrade().is_some_and(|shared| shared.watch_sets.is_full(keys))
     }

@@ -1,7 +1,7 @@
-//! The table of what is watched, by key: commits look up here what they end (see `watch_sets`).
+//! The table of watched keys: commits look up here which watch sets they end (see `watch_sets`).
 //!
-//! Invariant: a set has an end for as long as one of its keys is in the table. Cost: one look-up for each key that a commit writes and each set that it ends, under a short lock;
-//! nothing where nothing is watched.
+//! Invariant: a set has an end for as long as one of its keys is in the table. Cost: one look-up for each key that a commit writes and each set that
+//! it ends, under a short lock; nothing without watch sets.
 
 use crate::conflicts::Footprint;
 use crate::limits::{WATCH_KEYS_MAX, WATCHED_KEYS_MAX, WATCHES_MAX};
@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Keys that are taken out while the lock is held once: commits wait for it.
+/// Keys that are removed while the lock is held once: commits wait for it.
 const KEYS_AT_ONCE: usize = 1_024;
 
 /// The watch sets of one key, by number.
@@ -72,7 +72,7 @@ pub(crate) struct WatchSets {
 }
 
 impl WatchSets {
-    /// A commit writes these keys. It is called before anybody sees the commit.
+    /// A commit writes these keys. Called before the commit is visible.
     pub fn record(&self, commit_version: u64, footprint: &Footprint) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
@@ -93,15 +93,15 @@ impl WatchSets {
     pub fn clear(&self, commit_version: u64) {
         self.cleared.fetch_max(commit_version, Ordering::AcqRel);
     }
-    /// Is a set of a snapshot at this commit version over, whatever it watches?
+    /// Is a set of a snapshot at this commit version over, whatever its keys?
     pub fn is_over(&self, from: u64) -> bool {
         from < self.cleared.load(Ordering::Acquire)
     }
-    /// Is there no room for a set of so many keys?
+    /// Is there no room for a set of `keys` keys?
     pub fn is_full(&self, keys: usize) -> bool {
         self.table.lock().is_full(keys)
     }
-    /// Enters a set: its number, where its end is told, and how many of its keys no other has. None where all sets have enough keys.
+    /// Registers a set: its number, where its end is stored, and how many of its keys no other has. None where all sets together have too many keys.
     pub fn enter(&self, keys: &[Key]) -> Option<(u32, Arc<AtomicU64>, usize)> {
         let mut table = self.table.lock();
         if table.is_full(keys.len()) {

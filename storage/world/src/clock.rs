@@ -1,10 +1,10 @@
-//! What time is it: the only interface to the machine's clocks.
+//! The clocks of the machine, real or manual: the only interface to them.
 //!
 //! Two kinds of time, never mixed: *monotonic* nanoseconds since the first reading in this process (for quotas, deadlines and
 //! measuring), and *wall* microseconds since 1970 (for people and for `datetime()`). Code that must also run in a simulation takes a
 //! [`Clock`]; code on a hot path calls [`monotonic_ns`] directly, which costs one read of the processor's counter (some 20 to 50 ns).
 //!
-//! Invariant: monotonic time never goes back; a [`ManualClock`] only moves when told to.
+//! Invariant: monotonic time never goes back; a [`ManualClock`] moves only on request.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ pub const fn span_ns(span: Duration) -> u64 {
     if whole > u64::MAX as u128 { u64::MAX } else { whole as u64 }
 }
 
-/// What [`monotonic_ns`] will tell a span from now; a time that never comes where that is beyond 64 bits.
+/// The value of [`monotonic_ns`] a span from now; the largest value where that is beyond 64 bits.
 pub fn after_ns(span: Duration) -> u64 {
     monotonic_ns().saturating_add(span_ns(span))
 }
@@ -40,8 +40,8 @@ pub fn machine_ns() -> u64 {
     joined_ns(time.tv_sec as u64, time.tv_nsec as u64)
 }
 
-/// Nanoseconds of processor time the calling thread has had: what passed while others had its core is not in it. A system call, some
-/// 200 to 500 ns; for the hot path there is [`monotonic_ns`].
+/// Nanoseconds of processor time of the calling thread, without the time that other threads had its core. A system call, some 200 to 500 ns; for the
+/// hot path there is [`monotonic_ns`].
 pub fn thread_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     joined_ns(time.tv_sec as u64, time.tv_nsec as u64)

@@ -1,8 +1,8 @@
 //! Disk: the files of a database, real or simulated.
 //!
-//! Question: how does a crate above write bytes that survive power loss, and how does a test take the power away?
-//! Idea: two small object-safe traits, [`Disk`] (names) and [`DiskFile`] (bytes). [`RealDisk`] hands them to the operating
-//! system; [`SimDisk`] keeps them in memory, remembers what was synced, and can be crashed at any step.
+//! Problem: a crate above must write bytes that survive power loss, and a test must be able to take the power away. Idea: two small object-safe
+//! traits, [`Disk`] (names) and [`DiskFile`] (bytes). [`RealDisk`] passes them to the operating system; [`SimDisk`] keeps them in memory, remembers
+//! what was synced, and can be crashed at any step.
 //! Invariant: the contract is the weakest that real disks keep. Bytes are safe after [`DiskFile::sync`]; names (create, rename,
 //! remove) are safe after [`Disk::sync_dir`] of their folder; nothing else is, and un-synced writes reach the disk in any order.
 //! Cost: one virtual call per operation, which is nothing beside the system call.

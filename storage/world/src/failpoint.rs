@@ -1,4 +1,4 @@
-//! Failpoints: named places where a test lets the program panic, to see that nothing but the work that stood there is lost.
+//! Failpoints: named places where a test lets the program panic, to see that only the work at that place is lost.
 //!
 //! A place is named where it stands: `failpoint::visit("commit accepted")`. A test says at which visit of which place it panics
 //! ([`panic_at`]), and asks afterwards how often each was visited. Cost: one relaxed load a visit in a debug build; in a release build a
@@ -10,7 +10,7 @@ pub use set::{clear, panic_at, panicked, visits};
 /// A place where a test may let the program panic.
 ///
 /// # Panics
-/// A test asked for it, in a debug build.
+/// A test requested it, in a debug build.
 #[inline]
 pub fn visit(place: &'static str) {
     #[cfg(debug_assertions)]

@@ -54,8 +54,8 @@ impl Drop for Lent {
 }
 
 impl Stacks {
-    /// A fiber that will do this; none where there are [`FIBERS_MAX`] already or the system has no memory for a stack. Then `body`
-    /// comes back, to be called here and now.
+    /// A fiber that will run `body`; none where there are [`FIBERS_MAX`] already or the system has no memory for a stack. Then `body` is returned, to
+    /// be called directly.
     pub fn fiber<R: 'static, F: FnOnce() -> R + 'static>(&mut self, body: F) -> Result<Fiber<R>, F> {
         let stack = match self.spare.pop() {
             _ if self.lent.get() >= FIBERS_MAX => return Err(body),
@@ -96,10 +96,10 @@ pub enum Resumed<R> {
 }
 
 impl<R> Fiber<R> {
-    /// Works on until it pauses or ends; it is told to pause at `until_ns` of `clock::monotonic_ns`. `stacks` are those that it came from.
+    /// Runs until it pauses or ends; it is to pause at `until_ns` of `clock::monotonic_ns`. `stacks` are those that it came from.
     ///
     /// # Panics
-    /// With what the work panicked with.
+    /// With the panic of the work.
     pub fn resume(mut self, until_ns: u64, stacks: &mut Stacks) -> Resumed<R> {
         let before =
             Before { running: RUNNING.get(), until_ns: UNTIL_NS.replace(until_ns), still: STILL.replace(0) };
@@ -115,7 +115,7 @@ impl<R> Fiber<R> {
     }
 }
 
-/// What the thread did before it resumed a fiber; it does so again, also after a panic.
+/// The thread's state before it resumed a fiber; restored afterwards, also after a panic.
 struct Before {
     running: *const Resumption,
     until_ns: u64,
@@ -153,14 +153,14 @@ pub fn pause() {
     RUNNING.set(running);
 }
 
-/// Stacks for [`roomy`] that nobody uses now.
+/// Unused stacks for [`roomy`].
 static ROOMY: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
 
-/// Does this on a stack of [`STACK_BYTES`]: how deep it may go does not depend on the thread that asks. On a fiber, within another such call, and
-/// where the system has no memory for a stack, it is done here.
+/// Runs `work` on a stack of [`STACK_BYTES`]: its possible depth does not depend on the calling thread. On a fiber, within another such call, and
+/// where the system has no memory for a stack, it runs on the present stack.
 ///
 /// # Panics
-/// With what the work panics with.
+/// With the panic of the work.
 pub fn roomy<R>(work: impl FnOnce() -> R) -> R {
     if !RUNNING.get().is_null() || IS_ROOMY.get() {
         return work();

@@ -1,4 +1,4 @@
-//! Files that are not the database's: what importers read, exporters write, and tests throw away.
+//! Files that are not the database's: those that importers read, exporters write, and tests throw away.
 //!
 //! Nothing here is durable against power loss; a database's own files go through [`crate::disk`].
 
@@ -146,7 +146,7 @@ fn by_kernel(folder: &OwnedFd, name: &Path) -> rustix::io::Result<OwnedFd> {
     openat2(folder, name, READ, Mode::empty(), resolve)
 }
 
-/// `kernel` is what the kernel says of one try.
+/// `kernel` makes one try and returns the kernel's answer.
 fn beneath_by(
     folder: OwnedFd,
     name: &Path,
@@ -196,8 +196,7 @@ pub fn open_appending(path: &Path) -> DiskResult<Box<dyn Write + Send>> {
     Ok(Box::new(named(file, path, "append to")?))
 }
 
-/// Says a line to whoever started the process, on standard error. Where nobody reads that any more, nothing happens: a pipe that is closed must not
-/// end the process, as `eprintln!` would.
+/// Prints a line to standard error. Where that is closed, nothing happens: a closed pipe must not end the process, as `eprintln!` would.
 pub fn say(line: impl std::fmt::Display) {
     let text = format!("{line}\n");
     let _ = io::stderr().write_all(text.as_bytes());
@@ -231,7 +230,7 @@ pub fn read_text(path: &Path) -> DiskResult<String> {
     named(fs::read_to_string(path), path, "read")
 }
 
-/// Writes a file, replacing what was there.
+/// Writes a file, replacing its content.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> DiskResult<()> {
     named(fs::write(path, bytes), path, "write")
 }
@@ -256,7 +255,7 @@ fn create_own_folder(path: &Path) -> DiskResult<()> {
     named(DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path), path, "create folder")
 }
 
-/// What lies in a folder, as full paths, sorted.
+/// The entries of a folder, as full paths, sorted.
 pub fn list_folder(path: &Path) -> DiskResult<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in named(fs::read_dir(path), path, "list")? {
@@ -376,7 +375,7 @@ mod tests {
         assert!(!exists(&below) && list_folder(&below).is_err() && size_bytes(&below).is_err());
     }
 
-    /// What may be opened below a folder, by the kernel and step by step; the second follows no link at all.
+    /// Files that may be opened below a folder, by the kernel and step by step; the second follows no link at all.
     #[test]
     fn only_what_lies_below_a_folder_is_opened_there() {
         use std::os::unix::fs::symlink;
@@ -475,8 +474,8 @@ mod tests {
         step_by_step(folder.try_clone().unwrap(), name)
     }
 
-    /// Random folders full of links, and random names in them: the kernel opens what a walk by hand comes to, and the steps what it comes to without a
-    /// link.
+    /// Random folders full of links, and random names in them: the kernel opens the file that a walk by hand reaches, and the steps the one that it
+    /// reaches without a link.
     #[test]
     fn what_is_opened_below_a_folder_is_what_a_walk_by_hand_comes_to() {
         let seed = Chance::system_seed();
@@ -542,7 +541,7 @@ mod tests {
         Link(String),
     }
 
-    /// What lies below a folder, by its path there.
+    /// The entries below a folder, by their paths there.
     #[derive(Debug, Default)]
     struct Tree(std::collections::BTreeMap<Vec<String>, Entry>);
 
@@ -606,7 +605,7 @@ mod tests {
         }
     }
 
-    /// A pipe that nobody writes to would hold whoever opens it for ever.
+    /// Opening a pipe without a writer would block for ever.
     #[test]
     fn a_pipe_is_refused_at_once() {
         let folder = TemporaryFolder::new("files-test").unwrap();

@@ -1,4 +1,4 @@
-//! World: clock, chance, disk, memory, network and threads, the only crate that touches the outside.
+//! World: clock, chance, disk, memory, network and threads, the only crate that uses the operating system.
 //!
 //! Every other crate reaches these through here, so that a test can put a simulated one in the place of a real one; clippy
 //! forbids the ways around (`clippy.toml` at the root names the replacement of each).

@@ -2,7 +2,7 @@
 
 use crate::memory::kilobytes;
 
-/// What the machine offers.
+/// Properties of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Threads that can run at once, limits of containers respected.

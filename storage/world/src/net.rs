@@ -5,9 +5,9 @@
 //!   flush() ────────────────────────────────────────── writes itself, while the connection takes it ──> TCP                ──> on_arrival
 //! ```
 //!
-//! Idea: what uses this sends again what matters, so a frame that finds a queue full or a peer gone is dropped and counted. [`TcpNet`] is the real one,
+//! Idea: callers send important messages again, so a frame that finds a queue full or a peer gone is dropped and counted. [`TcpNet`] is the real one,
 //! [`SimNet`] one in memory, whose faults are drawn from a seed.
-//! Invariant: neither `send` nor a frame that comes in waits for anybody; all queues, frames, peers and waits have limits.
+//! Invariant: neither `send` nor an incoming frame waits; all queues, frames, peers and waits have limits.
 
 mod sim;
 mod tcp;
@@ -52,7 +52,7 @@ impl std::fmt::Display for NetError {
 
 impl std::error::Error for NetError {}
 
-/// What became of frames so far.
+/// Counters of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NetCounts {
     /// Given to the network.
@@ -65,7 +65,7 @@ pub struct NetCounts {
     pub connects: u64,
 }
 
-/// Called when a frame has come; it may send, and does not wait.
+/// Called when a frame has come. It may send, and must not wait.
 pub type Arrived = Box<dyn Fn() + Send + Sync>;
 
 /// One process' end of a network.
@@ -74,22 +74,22 @@ pub trait Net: Send + Sync {
     fn address(&self) -> &str;
     /// Sends a frame, or drops it. It never waits.
     fn send(&self, to: &str, frame: Vec<u8>);
-    /// As [`Net::send`], but the frame may stay here until [`Net::flush`]: who sends several at once wakes nobody for each.
+    /// As [`Net::send`], but the frame may be buffered until [`Net::flush`]: several at once need one wake-up.
     fn post(&self, to: &str, frame: Vec<u8>) {
         self.send(to, frame);
     }
-    /// What was posted goes.
+    /// Sends the buffered frames.
     fn flush(&self) {}
     /// The next frame that came; waits for one, but no longer than this.
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
-    /// Makes who waits in `receive`, or the next who does, come back at once.
+    /// Makes the thread that waits in `receive`, or the next one that does, return at once.
     fn wake(&self);
-    /// From now on this is called behind each frame that came, by the thread that brought it, instead of waking who waits in `receive`. False where this network
-    /// does not do so. It is set once.
+    /// From now on this is called after each frame, by the thread that read it, instead of waking a thread in `receive`. False where the network does not
+    /// support it, or it is set already.
     fn on_arrival(&self, _: Arrived) -> bool {
         false
     }
-    /// What became of frames so far.
+    /// Counters of frames.
     fn counts(&self) -> NetCounts;
 }
 

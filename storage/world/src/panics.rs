@@ -1,7 +1,7 @@
-//! The net under work that somebody asked for: a panic in it is a bug of ours, and must not become everybody's.
+//! Catches panics of requested work: a panic is a bug of ours, and must not end other work.
 //!
-//! What is caught ends that work alone, with an error that says so. The panic itself has been reported on standard error by then. Whoever
-//! spreads the net answers for what the work may have left half done: it drops it, or goes back to what stood before.
+//! A caught panic ends that work alone, with an error that says so. The panic itself has been reported on standard error by then. The catching code
+//! is responsible for half-done work: it drops it, or goes back to the state before.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ pub struct Panicked {
 }
 
 impl Panicked {
-    /// Of what a panic left.
+    /// The message of a panic.
     pub fn of(panic: &(dyn Any + Send)) -> Panicked {
         let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -30,7 +30,7 @@ impl std::fmt::Display for Panicked {
 
 impl std::error::Error for Panicked {}
 
-/// What `work` returns, or the panic that ended it.
+/// The result of `work`, or the panic that ended it.
 ///
 /// # Errors
 /// It panicked.

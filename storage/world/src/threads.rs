@@ -14,7 +14,7 @@ mod signal;
 pub use background::{Background, Pace};
 pub use signal::Signal;
 
-/// A running thread. Dropping it waits for its end, so that no thread outlives what it works for.
+/// A running thread. Dropping it waits for its end, so that no thread outlives its purpose.
 #[derive(Debug)]
 pub struct Thread<T> {
     handle: Option<JoinHandle<T>>,

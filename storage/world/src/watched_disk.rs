@@ -1,7 +1,7 @@
-//! A disk under watch: whoever reads or writes bytes through it is asked first whether to go on.
+//! A disk under watch: before each read or write of bytes a function decides whether to go on.
 //!
-//! For long work on files that somebody may want to end, such as a backup. What tidies up behind it still can: names are listed, looked for and
-//! removed without being asked. Cost: one call for each read and each write.
+//! For long work on files that can be ended, such as a backup. Cleaning up afterwards still works: names are listed, looked up and removed without
+//! the check. Cost: one call for each read and each write.
 
 use crate::disk::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
 use std::path::{Path, PathBuf};

@@ -77,7 +77,7 @@ impl Waker {
     }
 }
 
-/// A worker's own view of itself: who it is, whether it should stop, and how it sleeps.
+/// A worker's own view of itself: its index, whether it should stop, and how it sleeps.
 #[derive(Debug)]
 pub struct WorkerControl {
     index: usize,
@@ -125,8 +125,8 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers. `make(index)` is called here, on the caller's thread; the body it returns runs on the worker and should
-    /// return when [`WorkerControl::stopping`] turns true.
+    /// Starts the workers. `make(index)` is called on the caller's thread; the body it returns runs on the worker and should return when
+    /// [`WorkerControl::stopping`] turns true.
     ///
     /// # Errors
     /// When the system refuses to start a thread; those already started are stopped and joined.

@@ -12,7 +12,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const LENGTHS: &str = "MATCH (a:N) WHERE a.id IN $s MATCH p = ANY SHORTEST (a)-[:E]->+(b) \
                        RETURN count(*) AS ends, sum(length(p)) AS steps";
-/// Each policy is asked at least so often and about so long in all.
+/// Minimum rounds of each policy, all together about as long as the time given.
 const ROUNDS_MIN: usize = 5;
 const TIME_MS: f64 = 1_000.0;
 

@@ -40,7 +40,7 @@ fn now_ms() -> f64 {
     world::clock::monotonic_ns() as f64 / 1e6
 }
 
-/// What one engine did.
+/// The result of one engine: time and answer.
 struct Run {
     full_ms: f64,
     facts: usize,

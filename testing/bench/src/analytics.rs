@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 use std::path::Path;
 use world::files::{self, TemporaryFolder};
 
-/// Calls of each question; the fastest counts, as in what the peers are asked.
+/// Calls of each question; the fastest counts, as with the other engines.
 const ROUNDS: usize = 5;
 /// Of the fastest other engine's time, the share that is wanted at most, by engine.
 const SHARES: [(&str, f64); 2] = [("Kuzu", 1.0), ("DuckDB", 1.5)];
@@ -27,7 +27,7 @@ const LITTLE_BYTES: u64 = 16 << 20;
 /// How far a float may be from the sum that plain arrays give, relative to its size.
 const TOLERANCE: f64 = 1e-9;
 
-/// What one question came to: its time, or why there is none.
+/// Time of one question, or why there is none.
 type Outcome = Result<f64, String>;
 
 /// Runs every question that was chosen.
@@ -60,7 +60,7 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
     database.close().map_err(|error| told(&error))
 }
 
-/// Each question once more with little memory: what it costs to put rows aside, where any are.
+/// Runs each question once more with little memory, which measures what spilling costs.
 fn with_little(questions: &[&Question], ours: &[Outcome], database: &Database, report: &mut Report) {
     let mut session = database.session();
     session.set_limits(Limits { timeout: None, bytes_max: Some(LITTLE_BYTES) });
@@ -152,7 +152,7 @@ fn same(found: &[Vec<Json>], right: &[Vec<Json>]) -> bool {
     found.len() == right.len() && found.iter().zip(right).all(same_row)
 }
 
-/// Each engine that is here, and what it answered.
+/// Runs each installed engine; its name and its results.
 fn peers(questions: &[&Question], place: &Path, report: &mut Report) -> Vec<(&'static str, Json)> {
     let texts: Json = questions.iter().map(|question| question.to_json(ROUNDS)).collect();
     if let Err(error) = files::write_bytes(&place.join("questions.json"), texts.to_string().as_bytes()) {

@@ -1,8 +1,8 @@
-//! `bench banyan`: what scopes, their policies and the isolation of tenants do, after the evaluation of "Banyan: a scoped dataflow engine
-//! for graph query service" (section 5), on social networks.
+//! `bench banyan`: the effects of scopes, their policies and the isolation of tenants, after the evaluation of "Banyan: a scoped dataflow engine for
+//! graph query service" (section 5), on social networks.
 //!
-//! CQ1 to CQ6 are those of its appendix, in Cypher; every answer is held against a reference computed here from the bare relations. Each
-//! figure is a ratio of two measurements that take turns in one run, so that what else the machine does meets both.
+//! CQ1 to CQ6 are the queries of its appendix, in Cypher; every answer is compared with a reference computed here from the plain tables. Each figure
+//! is a ratio of two measurements that alternate in one run, so that other load on the machine affects both.
 
 mod calls;
 mod instances;
@@ -25,7 +25,7 @@ const SETS: [&str; 2] = ["snb-like-sf0.1", "snb-like-sf0.3"];
 /// Parts that can be named alone.
 const PARTS: [&str; 10] =
     ["E1", "E2a", "E2b", "E2c", "E3", "E4", "tenants", "calls", "rebalance", "instances"];
-/// Persons that each query is asked about.
+/// Persons for each query.
 const PERSONS: usize = 10;
 /// Rows wanted where the paper does not say.
 pub(crate) const WANTED: i64 = 10;

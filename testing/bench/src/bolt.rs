@@ -27,7 +27,7 @@ const MEASURED_NS: u64 = 5_000_000_000;
 const SEED: u64 = 7687;
 const LOOKUPS_TARGET: f64 = 40_000.0;
 const ROWS_TARGET: f64 = 1e6;
-/// Times that the rows are asked for; the best counts, as nothing but the machine's other work makes one slower.
+/// Times that the rows are read; the best counts, since only other load makes one slower.
 const ROUNDS: usize = 3;
 /// Rows that drivers ask for at a time.
 const FETCH_SIZE: i64 = 1_000;

@@ -1,4 +1,4 @@
-//! What of a bench is run: all of it, or the questions, data sets and peers that were named.
+//! The parts of a bench to run: all, or the questions, data sets and peers that were named.
 
 /// Names as they were given; an empty list chooses everything.
 #[derive(Clone, Debug, Default)]

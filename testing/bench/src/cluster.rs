@@ -34,7 +34,7 @@ const WARM_UP_NS: u64 = 2_000_000_000;
 const MEASURED_NS: u64 = 5_000_000_000;
 /// Reads one after the other.
 const READS: usize = 1_000;
-/// A read of what the gate has may take so much of the time of the same read at a server of one process; the rest is noise.
+/// A read of what the gate has may take this many times as long as the same read at a server of one process.
 const NO_OLDER_PART_TARGET: f64 = 1.05;
 
 /// The mixes of TAO's operations.
@@ -44,7 +44,7 @@ const ORACLE_SHARES: [f64; 2] = [0.0013, 1.7];
 const STRICT_READ_MS_TARGET: f64 = 1.0;
 const COMMITS_TARGET: f64 = 5_000.0;
 const BARE_PART_TARGET: f64 = 0.7;
-/// What is done at each size.
+/// The measurements at each size.
 const WORKS: [&str; 3] = ["mix", "reads", "commits"];
 /// Gates and shards of the clusters that are measured.
 const SIZES: [(u16, u16); 4] = [(1, 1), (1, 3), (2, 3), (4, 3)];
@@ -89,7 +89,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// What depends on the numbers of gates and shards.
+/// The figures that depend on the numbers of gates and shards.
 fn sized(
     sizes: &[(u16, u16)],
     (network, database): (&Graph, &PathBuf),
@@ -146,7 +146,7 @@ fn fill(network: &Graph, path: &PathBuf) -> Result<(), String> {
     database.close().map_err(|error| told(&error))
 }
 
-/// What all clients did.
+/// The sum of all clients' results.
 #[derive(Default)]
 struct Outcome {
     reads: Samples,
@@ -189,7 +189,7 @@ fn drive(urls: &[String], network: &Graph, work: Work, run: u64) -> Result<Outco
     Ok(outcome)
 }
 
-/// The same mix at a server of one process, for comparison; what a read of one vertex takes there.
+/// The same mix at a server of one process, for comparison; returns the latencies of reads of one vertex there.
 fn alone(network: &Graph, database: &Path, report: &mut Report) -> Result<Option<Samples>, String> {
     report.section("one process: `serve`, durable, no cluster");
     let copy = database.with_extension("alone");
@@ -246,7 +246,7 @@ fn measure(
     Ok(())
 }
 
-/// The mix of TAO, and how often the oracle was asked.
+/// The mix of TAO, and how often the oracle was called.
 fn mixes(cluster: &Cluster, network: &Graph, size: (u16, u16), report: &mut Report) -> Result<(), String> {
     for (run, ((name, mix), paper)) in MIXES.into_iter().zip(ORACLE_SHARES).enumerate() {
         let before = cluster.figures()?;
@@ -274,7 +274,7 @@ fn mixes(cluster: &Cluster, network: &Graph, size: (u16, u16), report: &mut Repo
     Ok(())
 }
 
-/// Reads of one vertex, one after the other: with everything that was acknowledged, and with what the gate has.
+/// Reads of one vertex, one after the other: strict ones, and those of what the gate has.
 fn reads(url: &str, network: &Graph, alone: &Samples, report: &mut Report) -> Result<(), String> {
     let strict = client::reads(url, network, Reading::Strict, READS)?;
     let target = format!("p50 under {STRICT_READ_MS_TARGET} ms");

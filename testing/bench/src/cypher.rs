@@ -26,12 +26,12 @@ const SETS: [(&str, &str); 3] = [
     ("lsqb-sf0.003", "social-network-sf0.003-projected-fk"),
 ];
 
-/// A set as it lies on the disk, and what is asked of it.
+/// A set on the disk, and its queries.
 pub(crate) struct Set {
     name: &'static str,
     network: PathBuf,
     given: Vec<Expected>,
-    /// What the subgraph benchmark's queries must count.
+    /// The right counts of the subgraph benchmark's queries.
     counts: BTreeMap<&'static str, u64>,
     /// Names of the queries to ask.
     chosen: Vec<&'static str>,
@@ -54,7 +54,7 @@ impl Set {
         };
         Ok(Set { name, network, given, counts, chosen })
     }
-    /// What is asked with this query, and the right rows: of the counts, one.
+    /// The parameters of this query with the right rows; for a count, one row.
     fn asked(&self, query: Query) -> Vec<Expected> {
         if let Some(count) = self.counts.get(query.name) {
             let (query, rows) = (query.name.to_string(), vec![vec![(*count).into()]]);

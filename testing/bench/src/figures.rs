@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use world::files;
 use world::machine::Machine;
 
-/// What is drawn, and where to.
+/// Which figures to draw, and the output folder.
 #[derive(Clone, Debug, Default)]
 pub struct FigureOptions {
     /// Names of figures, or of papers; all where it is empty.
@@ -26,7 +26,7 @@ pub struct FigureOptions {
     pub is_quick: bool,
 }
 
-/// Other engines that are asked: these figures are ours alone.
+/// No other engines: these figures are ours alone.
 const PEERS: &str = "none";
 /// Names in a sentence, at most.
 const NAMES_MAX: usize = 3;
@@ -51,7 +51,7 @@ impl Measured {
         });
         verdicts.fold((0, 0), |(reached, all), is_reached| (reached + usize::from(is_reached), all + 1))
     }
-    /// Names of what reached its target.
+    /// Names of the figures that reached their target.
     fn reached(&self) -> Vec<String> {
         let names = self.lines.iter().filter_map(|line| match line {
             Line::Figure { name, reached: true, .. } => Some(name.clone()),
@@ -59,7 +59,7 @@ impl Measured {
         });
         names.collect()
     }
-    /// What was not compared in this run, and why.
+    /// The comparisons that were not made in this run, and why.
     fn left_out(&self) -> Vec<String> {
         let skipped = self.lines.iter().filter_map(|line| match line {
             Line::Skipped { name, why } => Some(format!("{name} ({why})")),
@@ -73,7 +73,7 @@ impl Measured {
         let (reached, all) = self.verdicts();
         self.failure.is_none() && all > 0 && reached == all && self.left_out().is_empty()
     }
-    /// What it shows or fails to show in this run, in a sentence: nothing is shown by what was not compared.
+    /// One sentence on whether this run shows what the figure should show; without a comparison it shows nothing.
     fn sentence(&self) -> String {
         let (shows, (reached, all), names) = (self.figure.shows, self.verdicts(), few(&self.reached()));
         if let Some(why) = &self.failure {
@@ -170,7 +170,7 @@ fn write(measured: &[Measured], data: Option<&Path>, options: &FigureOptions) ->
     files::write_bytes(&options.out.join("index.html"), page.as_bytes()).map_err(told)
 }
 
-/// What makes figures comparable.
+/// The environment that makes figures comparable: machine, commit, data.
 fn about(data: Option<&Path>, is_quick: bool) -> Json {
     let machine = Machine::here();
     json!({

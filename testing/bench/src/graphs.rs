@@ -1,4 +1,4 @@
-//! The graphs of the Datalog benches - trees, grids, random graphs - and the two programs asked of them.
+//! The graphs of the Datalog benches - trees, grids, random graphs - and the two programs that run on them.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub fn tree(height: usize) -> Edges {
     edges
 }
 
-/// A square grid of so many cells a side: edges go right and down.
+/// A square grid with this many cells a side: edges go right and down.
 pub fn grid(side: u32) -> Edges {
     let at = |row: u32, column: u32| row * (side + 1) + column;
     let mut edges = Edges::new();

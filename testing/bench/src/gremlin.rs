@@ -21,7 +21,7 @@ use std::path::Path;
 
 /// The packed social networks.
 const SETS: [&str; 2] = ["snb-like-sf0.1", "snb-like-sf0.3"];
-/// A traversal may take so much longer than its twin.
+/// A traversal may take this many times as long as its twin.
 const RATIO_MAX: f64 = 1.3;
 /// Rounds that count, and some before.
 const ROUNDS: usize = 7;
@@ -90,7 +90,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Is this one asked?
+/// True if this question is to be run.
 fn is_chosen(choice: &Choice, name: &str) -> bool {
     let all: Vec<&str> = SMALL
         .iter()

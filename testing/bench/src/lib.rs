@@ -39,7 +39,7 @@ pub use choice::Choice;
 use report::Report;
 use std::path::Path;
 
-/// What a bench is started with, and whether it reached its targets.
+/// The entry of a bench: the folder of data, and the report. An error means it could not be run.
 type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 
 /// Every bench: its name, what it measures, and its entry.

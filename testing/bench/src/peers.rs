@@ -81,7 +81,7 @@ const CYPHER_KUZU: &str = concat!(
 pub const KRONOS_CREATE: Peer =
     Peer { name: "grpcio", package: "grpc", script: include_str!("../peers/kronos_create.py") };
 
-/// What all scripts share.
+/// The code that all scripts share.
 const COMMON: &str = include_str!("../peers/common.py");
 
 impl Peer {

@@ -1,7 +1,7 @@
-//! A power-law graph from a seed, and what plain search says about it.
+//! A power-law graph from a seed, and reference answers of plain searches on it.
 //!
-//! Chung and Lu (2002): edge ends are drawn in proportion to weights that fall as a power of the rank, sources and targets by separate
-//! permutations, loops and repetitions dropped, until there are as many edges as asked for.
+//! Chung and Lu (2002): edge ends are drawn in proportion to weights that fall as a power of the rank, sources and targets by separate permutations,
+//! without loops and repetitions, until the number of edges is reached.
 
 use world::chance::Chance;
 
@@ -16,7 +16,7 @@ pub struct Shape {
     pub exponent: f64,
     /// Added to each rank, so that the largest hub is not everybody's neighbour.
     pub rank_shift: f64,
-    /// What the draws start from.
+    /// The seed of the draws.
     pub seed: u64,
 }
 

@@ -12,7 +12,7 @@ const NAME_WIDTH: usize = 38;
 const MEASURED_WIDTH: usize = 30;
 const TARGET_WIDTH: usize = 42;
 
-/// A line of a report, for who makes a page of it.
+/// A line of a report, for the page of figures.
 #[derive(Clone, Debug)]
 pub enum Line {
     /// A group of figures begins.
@@ -21,7 +21,7 @@ pub enum Line {
     Note(String),
     /// What was measured, what it should be, and whether it is.
     Figure {
-        /// What.
+        /// The name.
         name: String,
         /// With its unit.
         measured: String,
@@ -30,9 +30,9 @@ pub enum Line {
         /// The verdict.
         reached: bool,
     },
-    /// What could not be measured here.
+    /// A figure that could not be measured here.
     Skipped {
-        /// What.
+        /// The name.
         name: String,
         /// Why.
         why: String,
@@ -46,7 +46,7 @@ pub enum Line {
 pub struct Report {
     /// In the order in which they came.
     lines: Mutex<Vec<Line>>,
-    /// What was asked for.
+    /// The chosen parts.
     pub choice: Choice,
     reached: usize,
     short: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Prints what makes figures comparable: machine, commit, data.
+    /// Prints the environment of the figures: machine, commit, data.
     pub fn begin(name: &str, data: Option<&Path>, choice: Choice) -> Report {
         let machine = Machine::here();
         let memory_gb = machine.memory_bytes.map_or(0, |bytes| bytes >> 30);
@@ -110,7 +110,7 @@ impl Report {
             self.short.push(name.to_string());
         }
     }
-    /// Something that could not be measured here, and why.
+    /// Notes a figure that could not be measured here, and why.
     pub fn skipped(&mut self, name: &str, why: &str) {
         self.enter(Line::Skipped { name: name.to_string(), why: why.to_string() });
         println!("  {name:<NAME_WIDTH$} skipped: {why}");

@@ -1,4 +1,4 @@
-//! What restrictions, the log and traces cost, on the interactive reads of the social network.
+//! The cost of restrictions, of the log and of traces, on the interactive reads of the social network.
 //!
 //! Every figure compares two sessions that take turns in one run, query by query, and hold the same rows. Whoever may do everything is measured beside
 //! somebody with a role that hides nothing. For a restriction the network is there twice: once with messages that carry a label that is denied,
@@ -19,23 +19,23 @@ use world::files::TemporaryFolder;
 
 /// The packed data set.
 const SET: &str = "snb-like-sf0.1";
-/// Times each query is asked by each side with each set of parameters.
+/// Runs of each query by each side with each set of parameters.
 const ROUNDS: usize = 9;
-/// The part of a query's times with one set of parameters whose last one counts: what the machine does beside makes times longer, never shorter.
+/// The quantile that counts of a query's times with one set of parameters: other load makes times longer, never shorter.
 const QUANTILE: f64 = 0.25;
 /// Sets of parameters of each query.
 const SETS_MAX: usize = 6;
-/// Of so many messages one is hidden.
+/// One in this many messages is hidden.
 const HIDDEN_EVERY: i64 = 50;
-/// What a role that hides nothing may cost.
+/// The largest cost of a role that hides nothing, as a part of the time.
 const ROLE_PART_MAX: f64 = 0.01;
-/// What a restriction by label may cost.
+/// The largest cost of a restriction by label.
 const RESTRICTION_PART_MAX: f64 = 0.10;
-/// What the log of a server may cost.
+/// The largest cost of a server's log.
 const LOG_PART_MAX: f64 = 0.01;
 const PASSWORD: &str = "correct horse";
 
-/// One of two sessions that are compared, and how it asks.
+/// One of two sessions that are compared; runs a query.
 type Ask<'a> = &'a mut dyn FnMut(&Query, &expected::Expected) -> Rows;
 type Rows = Result<Vec<Vec<database::Value>>, database::Error>;
 
@@ -136,7 +136,7 @@ fn rows(
     session.query(query.text, expected.params.clone())?.rows()
 }
 
-/// Both sides take turns, and in who begins; the figure is the sum over all queries and sets of parameters.
+/// Alternates both sides, and which one begins; the figure is the sum over all queries and sets of parameters.
 fn compare(
     (name, part_max): (&str, f64),
     asked: &[expected::Expected],

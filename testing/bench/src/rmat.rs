@@ -9,7 +9,7 @@ pub(crate) struct Shape {
     pub scale: u32,
     /// Edges for each vertex; loops and repetitions stay.
     pub edges_per_vertex: usize,
-    /// What the draws start from.
+    /// The seed of the draws.
     pub seed: u64,
 }
 

@@ -16,7 +16,7 @@ const SIZE: (u32, u32) = (720, 360);
 const LABELS: (u32, u32) = (44, 72);
 const FONT_PIXELS: i32 = 13;
 const TITLE_PIXELS: i32 = 16;
-/// Series of one chart: as many colours are told apart.
+/// Most series in one chart, limited by the number of distinct colours.
 pub const SERIES_MAX: usize = 6;
 /// Points of one series that are drawn; of more, evenly spaced ones are.
 pub const POINTS_MAX: usize = 500;
@@ -37,7 +37,7 @@ const COLOURS: [(RGBColor, &str, &str); SERIES_MAX] = [
 /// An axis.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// Title with its unit.
     pub title: String,
     /// Powers of ten.
     pub is_log: bool,
@@ -59,7 +59,7 @@ impl Axis {
 pub enum Look {
     /// Points joined by lines.
     Line,
-    /// Joined by dashes: simulations, and what papers say.
+    /// Joined by dashes: simulations, and figures of papers.
     Dashed,
     /// A bar for each point, beside those of other series.
     Bars,
@@ -87,7 +87,7 @@ pub struct Chart {
     pub y: Axis,
     /// Names of the categories of bars; none for curves.
     pub categories: Vec<String>,
-    /// What is drawn; up to [`SERIES_MAX`].
+    /// The series; up to [`SERIES_MAX`].
     pub series: Vec<Series>,
 }
 
@@ -99,10 +99,10 @@ impl Chart {
         let points = values.into_iter().enumerate().map(|(at, value)| (value, (at + 1) as f64 / count));
         Series { name: name.into(), look: Look::Line, points: points.collect() }
     }
-    /// The picture as a text of SVG.
+    /// Renders the chart as SVG text.
     ///
     /// # Errors
-    /// There is nothing to draw, or more series than can be told apart.
+    /// There is no series, or there are more than [`SERIES_MAX`].
     pub fn svg(&self) -> Result<String, String> {
         if self.series.len() > SERIES_MAX {
             return Err(format!("a chart has at most {SERIES_MAX} series, not {}", self.series.len()));

@@ -1,4 +1,4 @@
-//! What a query changed: the difference of two pictures of the whole graph.
+//! The changes of a query: the difference of two copies of the whole graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use crate::shape::Shape;
 use database::entity::{Hydrated, hydrate};
 use database::{Error, Params, Session};
 
-/// The graph as sets of what can come and go.
+/// The graph as four sets of texts.
 #[derive(Clone, Debug, Default)]
 pub struct Picture([BTreeSet<String>; 4]);
 
-/// What the sets of a [`Picture`] hold, in the suites' words.
+/// The names of the sets of a [`Picture`], in the suites' words.
 const NAMES: [&str; 4] = ["nodes", "relationships", "properties", "labels"];
 
 /// Takes a picture of the graph.
@@ -50,7 +50,7 @@ impl Picture {
         properties.extend(own.iter().map(|(key, value)| format!("{id} {key} {:?}", Shape::plain(value))));
     }
 
-    /// What came (`+nodes`) and went (`-nodes`) between this and a later picture; nothing is said of what did not change.
+    /// Counts of additions (`+nodes`) and removals (`-nodes`) between this and a later picture; unchanged sets are left out.
     pub fn changes(&self, later: &Picture) -> BTreeMap<String, usize> {
         let mut changes = BTreeMap::new();
         for (at, name) in NAMES.iter().enumerate() {

@@ -16,7 +16,7 @@ pub struct Scenario {
     pub steps: Vec<Step>,
 }
 
-/// A step with what stands under it.
+/// A step with the text or table below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Text without its keyword and the colon at its end.

@@ -1,4 +1,4 @@
-//! TinkerPop's features, run in process: each scenario against the graph it asks for, through a session as an interface would use it.
+//! TinkerPop's features, run in process: each scenario against its graph, through a session as an interface would use it.
 
 mod load;
 mod notation;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Time one traversal may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Tags of scenarios that need what no request to a server can ask for.
+/// Tags of scenarios that no request to a server can express.
 const SKIPPED_TAGS: [&str; 2] = ["@GraphComputerOnly", "@AllowNullPropertyValues"];
 
 struct Graph {
@@ -36,7 +36,7 @@ const FILES: [(&str, Option<&str>); 6] = [
     ("grateful", Some("grateful-dead.json")),
 ];
 
-/// The graphs that scenarios ask for, each loaded when the first asks.
+/// The graphs of scenarios, each loaded at its first use.
 pub struct Graphs<'o> {
     folder: PathBuf,
     open: &'o mut dyn FnMut() -> Database,

@@ -1,11 +1,11 @@
-//! The lists of what does not pass yet. They may only shrink.
+//! The lists of scenarios that do not pass yet. They may only shrink.
 
 use std::collections::BTreeMap;
 
 use crate::gherkin::Scenario;
 use crate::scenario::Outcome;
 
-/// What a list says: the name of a scenario, and why it does not pass. One a line, `name: reason`; `#` begins a comment.
+/// Parses a list: names of scenarios, and why each does not pass. One a line, `name: reason`; `#` begins a comment.
 pub fn listed(text: &str) -> BTreeMap<&str, &str> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| line.split_once(": ").unwrap_or((line, ""))).collect()

@@ -22,7 +22,7 @@ pub enum Outcome {
     Passed,
     /// Otherwise, and how.
     Failed(String),
-    /// It asks for something outside of the language, such as a procedure defined by the test.
+    /// It needs something outside of the language, such as a procedure defined by the test.
     Skipped(String),
 }
 
@@ -47,7 +47,7 @@ pub fn run(scenario: &Scenario, database: &Database) -> Outcome {
     }
 }
 
-/// What a query answered.
+/// The answer of a query.
 struct Answer {
     columns: Vec<String>,
     rows: Vec<Vec<Shape>>,

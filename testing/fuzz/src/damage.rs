@@ -1,4 +1,4 @@
-//! A database whose files are damaged: what is wrong must be named, and never be an answer.
+//! A database whose files are damaged: the damage must be reported as an error, and must never lead to a wrong answer.
 //!
 //! ```text
 //!   byte 0        which database: left as it was; closed in order; closed and keeping its past; a backup
@@ -32,7 +32,7 @@ const KINDS: u8 = 8;
 /// Bytes of a sector that is zeroed.
 const SECTOR_BYTES: usize = 512;
 
-/// What a small graph is made of: every kind of value, indexes, a constraint, edges with properties, things deleted.
+/// The statements of a small graph: every kind of value, indexes, a constraint, edges with properties, deletions.
 const STATEMENTS: [&str; 12] = [
     "CREATE CONSTRAINT person_id FOR (p:Person) REQUIRE p.id IS UNIQUE",
     "CREATE INDEX FOR (p:Person) ON (p.age)",
@@ -119,7 +119,7 @@ enum Kind {
     Backup,
 }
 
-/// A database with a checkpoint, a log behind it, and what it held at each version.
+/// A database with a checkpoint, a log after it, and its content at each version.
 struct Example {
     kind: Kind,
     disk: SimDisk,
@@ -240,7 +240,7 @@ fn damaged(old: &[u8], kind: u8, at: usize, with: &[u8], files: &[(PathBuf, Vec<
     bytes
 }
 
-/// What can be read, at the latest version and at those before it that are kept.
+/// Reads the latest version and the past versions that are kept.
 fn read(example: &Example, disk: &Arc<dyn Disk>) -> Result<BTreeMap<u64, String>, String> {
     let folder = match example.kind {
         Kind::Backup => {

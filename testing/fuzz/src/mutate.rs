@@ -44,8 +44,8 @@ const CLAUSES: [&str; 12] = [
     "SET",
 ];
 
-/// Words exchanged for others of their kind, clauses taken from another text, and now and then pieces cut, doubled or swapped: what comes of
-/// it stays close to what a person might write.
+/// Exchanges words for others of their kind, takes clauses from another text, and now and then cuts, doubles or swaps pieces: the result stays close
+/// to text that a person might write.
 pub fn words(input: &str, other: &str, chance: &mut Chance) -> String {
     let (mut own, lent) = (tokens(input), tokens(other));
     // Most often one change, so that much of what comes of it still is a query.

@@ -8,7 +8,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Runs so many inputs; the one that fails is named by its seed.
+/// Runs this many inputs; the one that fails is named by its seed.
 fn mutated(name: &str, inputs: u64) {
     let target = Target::named(name).unwrap();
     let seeds = (target.seeds)();

@@ -31,14 +31,14 @@ pub fn most() -> isize {
     MOST.load(Ordering::Relaxed)
 }
 
-/// From now on [`most`] starts at what is held now, which is returned.
+/// Restarts [`most`] at the current number of bytes, and returns that.
 pub fn restart_most() -> isize {
     let held = held();
     MOST.store(held, Ordering::Relaxed);
     held
 }
 
-/// Bytes that this thread was given less those that it gave back, whoever was given them.
+/// Bytes that this thread allocated minus those it freed, whichever thread allocated them.
 #[must_use]
 pub fn held_by_thread() -> isize {
     HELD_BY_THREAD.get()

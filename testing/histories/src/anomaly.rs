@@ -1,4 +1,4 @@
-//! What a history can be guilty of, in words: Adya's phenomena (1999), and those that the objects themselves betray.
+//! Anomalies of a history: Adya's phenomena (1999), and those that the objects themselves prove.
 
 use crate::cycle::Edge;
 use crate::history::{History, Object};
@@ -30,7 +30,7 @@ pub enum Anomaly {
         /// The value.
         value: i64,
     },
-    /// G1b: a value was read that its writer itself had gone beyond when it committed; or half of what one transaction wrote.
+    /// G1b: a read of a value that its writer had overwritten when it committed, or of half of a transaction's writes.
     IntermediateRead {
         /// Who read it.
         reader: Number,
@@ -79,7 +79,7 @@ pub enum Anomaly {
     },
     /// Transactions that would each have to come before the other.
     Cycle {
-        /// What such a cycle is called.
+        /// The class of such a cycle.
         class: Class,
         /// Does it need the order of real time to close?
         real_time: bool,
@@ -132,7 +132,7 @@ impl Anomaly {
         numbers.dedup();
         numbers
     }
-    /// The anomaly as a story: what happened, and the transactions it happened to.
+    /// Describes the anomaly: the facts, and the transactions concerned.
     pub fn explain(&self, history: &History) -> String {
         let mut text = format!("{}: {self}\n", self.name());
         for number in self.transactions() {

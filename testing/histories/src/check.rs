@@ -1,4 +1,4 @@
-//! The checker: is there one order of all transactions, in agreement with real time, that explains what everyone saw?
+//! The checker: is there one order of all transactions, in agreement with real time, that explains all answers?
 
 use crate::anomaly::Anomaly;
 use crate::cycle::{Graph, cycles};
@@ -6,7 +6,7 @@ use crate::history::{History, Object};
 use crate::infer::infer;
 use std::fmt;
 
-/// What the checker found; nothing in a clean history.
+/// The anomalies that the checker found; empty for a clean history.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Findings {
     /// The anomalies, the plainest first.
@@ -51,7 +51,7 @@ impl Findings {
     pub fn is_clean(&self) -> bool {
         self.anomalies.is_empty()
     }
-    /// Names of what was found.
+    /// Names of the anomalies.
     pub fn names(&self) -> Vec<&'static str> {
         self.anomalies.iter().map(Anomaly::name).collect()
     }

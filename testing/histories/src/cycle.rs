@@ -1,4 +1,4 @@
-//! Who must have come before whom, and whether that can be.
+//! Precedence between transactions, and its cycles.
 //!
 //! Idea: a history is serializable exactly if the edges between its transactions have no cycle. Tarjan's strongly connected components
 //! tell whether there is one; within a component breadth-first search finds the shortest, which is the one a person can read.
@@ -10,9 +10,9 @@ use crate::history::Object;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 
-/// Searches for the shortest cycle of one component begin at so many transactions at most: enough for a readable one.
+/// Starts of the search for the shortest cycle of one component: enough for a readable one.
 pub const STARTS_MAX: usize = 256;
-/// Cycles reported of one history: who looks at the ninth?
+/// Most cycles reported of one history.
 pub const CYCLES_MAX: usize = 8;
 
 /// Why one transaction comes before another.
@@ -20,11 +20,11 @@ pub const CYCLES_MAX: usize = 8;
 pub enum Kind {
     /// It wrote, and the other wrote behind it.
     WriteWrite,
-    /// It wrote what the other read.
+    /// The second read the write of the first.
     WriteRead,
-    /// It read without what the other wrote.
+    /// The first read without the write of the second.
     ReadWrite,
-    /// It had answered before the other was asked for.
+    /// The first had answered before the second began.
     RealTime,
 }
 
@@ -37,7 +37,7 @@ pub struct Edge {
     pub to: usize,
     /// Why.
     pub kind: Kind,
-    /// What both touched, and the value that proves it; nothing for real time.
+    /// The object of both, and the value that proves the edge; nothing for real time.
     pub about: Option<(Object, i64)>,
 }
 

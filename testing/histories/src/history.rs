@@ -1,4 +1,4 @@
-//! What was seen: transactions with what they read and wrote, when each was asked for and when it answered.
+//! Recorded transactions: their reads and writes, when each began and when it answered.
 //!
 //! Idea (after Elle, Kingsbury and Alvaro 2020): let transactions write values that tell where they came from. Lists only grow and every
 //! appended value is new, so a list that was read proves the order of all writes before it; sets only grow, so a value that is
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 /// Number of a list, set or register.
 pub type ObjectId = u32;
 
-/// What an operation is about. The three kinds have numbers of their own.
+/// The object of an operation. The three kinds have separate numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Object {
     /// A list that only grows at its end.
@@ -25,7 +25,7 @@ pub enum Object {
     Register(ObjectId),
 }
 
-/// One step of a transaction, with what it answered.
+/// One step of a transaction, with its answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// Puts a value behind all others.
@@ -42,7 +42,7 @@ pub enum Operation {
     Read(ObjectId, Option<i64>),
 }
 
-/// How a transaction ended, as far as its client was told.
+/// How a transaction ended, as its client knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It was acknowledged.
@@ -64,11 +64,11 @@ pub struct Observed {
     pub returned: u64,
     /// How it ended.
     pub outcome: Outcome,
-    /// What it did, in order.
+    /// Its operations, in order.
     pub operations: Vec<Operation>,
 }
 
-/// All transactions of one run, in the order in which they were asked for.
+/// All transactions of one run, in the order in which they began.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct History {
     /// The transactions.
@@ -83,7 +83,7 @@ pub struct Recorder {
 }
 
 impl Operation {
-    /// What it is about.
+    /// The object of the operation.
     pub fn object(&self) -> Object {
         match self {
             Operation::Append(id, _) | Operation::ReadList(id, _) => Object::List(*id),
@@ -132,7 +132,7 @@ impl Recorder {
     pub fn committed(&self) -> usize {
         self.transactions.lock().iter().filter(|one| one.outcome == Outcome::Committed).count()
     }
-    /// How the last transaction of a process ended, if one did since so many were recorded.
+    /// How the last transaction of a process ended, among those recorded after the first `since`.
     pub fn last_of(&self, process: usize, since: usize) -> Option<Outcome> {
         let transactions = self.transactions.lock();
         transactions[since..].iter().rfind(|one| one.process == process).map(|one| one.outcome)

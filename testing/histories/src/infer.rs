@@ -1,4 +1,4 @@
-//! From what transactions read and wrote to who must have come before whom.
+//! Infers precedence between transactions from their reads and writes.
 //!
 //! Idea: a list that was read is the order of its writers; a reader of a prefix comes after the writer of its last value and before the
 //! writer of the next. A set orders each reader after the writers of what it saw and before those of what it missed. For registers, which
@@ -12,16 +12,16 @@ use crate::cycle::{Edge, Graph, Kind};
 use crate::history::{History, Object, Observed, Operation, Outcome};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Everything about one object: who wrote which value, and who read what from outside.
+/// All accesses to one object: which transaction wrote which value, and which reads saw values of other transactions.
 #[derive(Default)]
 struct About {
     /// Value to its writer, and whether it was that writer's last here.
     writers: BTreeMap<i64, (usize, bool)>,
-    /// What each transaction found here before its own writes.
+    /// The value that each transaction read here before its own writes.
     reads: Vec<(usize, Vec<i64>)>,
 }
 
-/// Collects the edges and what can be seen without them.
+/// Collects the edges, and the anomalies that show without them.
 pub struct Inference<'a> {
     history: &'a History,
     objects: BTreeMap<Object, About>,
@@ -104,7 +104,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Acknowledged, or nobody knows but somebody saw it.
+    /// A transaction took effect if it was acknowledged, or if its outcome is unknown and some read saw it.
     fn decide_effects(&mut self) {
         for (number, transaction) in self.history.transactions.iter().enumerate() {
             self.took_effect[number] = transaction.outcome == Outcome::Committed;
@@ -216,7 +216,7 @@ impl Inference<'_> {
         self.add(edges);
     }
 
-    /// What a register proves by itself; see [`Inference::saturate`] for the rest.
+    /// The edges that a register proves by itself; see [`Inference::saturate`] for the rest.
     fn register(&mut self, object: Object, about: &About) {
         let writers: Vec<(usize, i64)> = self.effective_writers(about).collect();
         let mut edges = Vec::new();
@@ -245,7 +245,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Acknowledged values that nobody found who looked afterwards, though somebody did look.
+    /// Acknowledged values that later reads of the object did not find.
     fn lost(&mut self, object: Object, about: &About) {
         if matches!(object, Object::Register(_)) {
             return;
@@ -266,8 +266,8 @@ impl Inference<'_> {
         }
     }
 
-    /// Edges of real time, without those that follow from others: whoever has answered stays at the front until somebody
-    /// who began after it has answered too.
+    /// Edges of real time, without those that follow from others: a transaction that has answered stays at the front until one that began after it
+    /// has answered too.
     fn real_time(&mut self) {
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
         for (number, transaction) in self.history.transactions.iter().enumerate() {
@@ -344,7 +344,7 @@ fn is_half_of(anomaly: &Anomaly, of_reader: usize, of_writer: usize, at: Object)
         if *reader == of_reader && *writer == of_writer && *object == at)
 }
 
-/// What a read shows of others' writes: `Some(None)` if own writes hide it, `None` if own writes are not where they must be.
+/// The part of a read that shows others' writes: `Some(None)` if own writes hide it, `None` if own writes are not where they must be.
 fn found_outside(operation: &Operation, own: &[i64]) -> Option<Option<Vec<i64>>> {
     match operation {
         Operation::ReadList(_, seen) => {
@@ -368,7 +368,7 @@ fn found_outside(operation: &Operation, own: &[i64]) -> Option<Option<Vec<i64>>>
     }
 }
 
-/// Who can be reached from whom, as one bit row a transaction.
+/// Reachability between transactions, as one bit row per transaction.
 struct Reach {
     words: usize,
     bits: Vec<u64>,
@@ -387,7 +387,7 @@ impl Reach {
         }
         reach
     }
-    /// What `to` reaches, and `to` itself, `from` reaches too.
+    /// Adds everything that `to` reaches, and `to` itself, to what `from` reaches; true if that changed anything.
     fn take_over(&mut self, from: usize, to: usize) -> bool {
         let mut grew = false;
         for word in 0..self.words {

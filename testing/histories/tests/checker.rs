@@ -13,7 +13,7 @@ fn at(invoked: u64, returned: u64, operations: &[Operation]) -> Observed {
     Observed { process, invoked, returned, outcome: Outcome::Committed, operations: operations.to_vec() }
 }
 
-/// Ends as told, at the same time as all others.
+/// Ends with this outcome, at the same time as all others.
 fn ended(outcome: Outcome, operations: &[Operation]) -> Observed {
     Observed { outcome, ..at(0, 100, operations) }
 }

@@ -7,7 +7,7 @@ use world::chance::Chance;
 
 type State = BTreeMap<Object, Vec<i64>>;
 
-/// What the operation does and answers, in one place after another.
+/// Applies the operation to the state; true if its answer agrees.
 fn answers(operation: &Operation, state: &mut State) -> bool {
     let held = state.entry(operation.object()).or_default();
     match operation {

@@ -1,4 +1,4 @@
-//! Small changes of a program: where they are, and what they are.
+//! Small changes of a program: where they are, and their kinds.
 //!
 //! The kinds are those of `cargo-mutants`: a function returns a plain value of its type at once; an operator becomes another; a `!` or `-` goes;
 //! a guard of a match is always true or always false; an arm goes where another catches all. Bodies of macros, tests, `Debug` and the argument of
@@ -11,7 +11,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, BinOp, Expr, Pat, ReturnType, UnOp};
 
-/// What is changed.
+/// The kind of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The expression is this text instead.
@@ -29,7 +29,7 @@ pub struct Mutant {
     pub name: String,
     /// The file within the tree.
     pub file: String,
-    /// What is changed and in which function, without the place.
+    /// The change and its function, without the position.
     pub change: String,
     /// The line where it begins, trimmed, and the column within that, from 1.
     pub line: String,
@@ -37,7 +37,7 @@ pub struct Mutant {
     pub column: usize,
     /// Bytes of the file: the expression, the statements, or the guard (or the place where it would begin).
     pub range: Range<usize>,
-    /// What is changed.
+    /// The kind of the change.
     pub kind: Kind,
     /// Bytes of the whole arm that goes.
     pub arm: Range<usize>,
@@ -79,7 +79,7 @@ fn path_of(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// `#[test]`, or anything that is there only for tests, or on other systems: nothing of it is built here.
+/// `#[test]`, or an item that is only built for tests or on other systems.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();
@@ -98,7 +98,7 @@ struct Finder<'a> {
     file: &'a str,
     text: &'a str,
     found: Vec<Mutant>,
-    /// How deep within what is computed while building.
+    /// Depth of constant contexts around the current node.
     constant: usize,
     /// Names of the functions and types around.
     within: Vec<String>,
@@ -293,7 +293,7 @@ fn has_let(expression: &Expr) -> bool {
     }
 }
 
-/// What an operator becomes.
+/// The operators that replace this one.
 fn others(operator: &BinOp) -> &'static [&'static str] {
     match operator {
         BinOp::Eq(_) => &["!="],

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 const LAYERS: [&str; 3] = ["storage", "language", "engine"];
 /// Changes where not said.
 const SAMPLE: usize = 20;
-/// Of a hundred changes that build, so many must be caught.
+/// Of a hundred changes that build, at least this many must be caught.
 const CAUGHT_PERCENT_MIN: usize = 95;
 
 const USAGE: &str = "\
@@ -121,7 +121,7 @@ fn root() -> Result<PathBuf, String> {
     own.ancestors().nth(2).map(PathBuf::from).ok_or_else(|| "no workspace".to_string())
 }
 
-/// Crates that are asked for, or all, with their layers.
+/// The named crates, or all, with their layers.
 fn crates(root: &std::path::Path, asked: &[String]) -> Result<BTreeMap<String, String>, String> {
     let mut all = BTreeMap::new();
     for layer in LAYERS {

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Brings the copy of the tree up to date, writing only files that differ, so that cargo builds only what changed. What is built of it lies
-/// beside it.
+/// Brings the copy of the tree up to date, writing only files that differ, so that cargo builds only what changed. Build output lies beside it.
 pub fn copy(root: &Path) -> Result<PathBuf, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let tree = target.join("mutants/tree");
@@ -30,7 +29,8 @@ pub fn copy(root: &Path) -> Result<PathBuf, String> {
     Ok(tree)
 }
 
-/// The workspace's file, where the compiler does not refuse what would only fail when it runs: one such change would keep all from building.
+/// The workspace's file, with lints allowed that would make the compiler refuse code that only fails at run time: one such change would stop the
+/// whole build.
 fn lenient(manifest: &str) -> String {
     let table = "[workspace.lints.rust]\n";
     manifest
@@ -49,7 +49,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(failed)
 }
 
-/// What git keeps or would keep.
+/// Files that git tracks or would track.
 fn files(root: &Path) -> Result<BTreeSet<String>, String> {
     let mut command = Command::new("git");
     command.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root);

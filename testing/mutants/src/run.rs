@@ -1,4 +1,4 @@
-//! Builds a crate with its sample, runs its tests against each change, and tells what came of it.
+//! Builds a crate with its sample, runs its tests against each change, and reports the outcomes.
 
 use crate::find::Mutant;
 use crate::package;
@@ -13,13 +13,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A change ends with a timeout after so many times what the unchanged tests take.
+/// A change ends with a timeout after this many times the duration of the unchanged tests.
 const TIMEOUT_MULTIPLIER: u32 = 3;
 /// And not before so long.
 const TIMEOUT_MIN: Duration = Duration::from_secs(20);
 /// A timeout counts only while the unchanged tests are in time; else they are timed anew, so often at most.
 const TIMINGS_MAX: usize = 3;
-/// A test that failed once must fail again with the change on, in one of so many runs: on a busy machine one may fail by chance.
+/// Runs in which a test that failed once must fail again with the change on: on a busy machine one may fail by chance.
 const REPEATS: usize = 2;
 /// How often a run is looked at.
 const POLL: Duration = Duration::from_millis(5);
@@ -29,10 +29,10 @@ const TOLD_POLLS: usize = 20;
 const SPACE_KB_MAX: u64 = 12 << 20;
 /// Builds after each of which changes that do not build are left out.
 const BUILDS_MAX: usize = 40;
-/// Changes of one build: what the switches remember.
+/// Most changes of one build, limited by the memory of the switches.
 const SWITCHES_MAX: usize = 4_096;
 
-/// What became of the changes.
+/// Outcomes of the changes.
 #[derive(Default)]
 pub struct Outcome {
     caught: usize,
@@ -64,7 +64,7 @@ impl Outcome {
     fn viable(&self) -> usize {
         self.caught + self.timeout + self.missed
     }
-    /// Are so many of a hundred caught?
+    /// True if at least this percentage was caught.
     pub fn is_at_least(&self, percent: usize) -> bool {
         (self.caught + self.timeout) * 100 >= self.viable() * percent
     }
@@ -112,7 +112,7 @@ struct Binary {
 /// One of its tests.
 struct Test {
     name: String,
-    /// What it takes unchanged, and the changes it comes to.
+    /// Its time without a change, and the changes that its run reaches.
     time: Duration,
     reaches: BTreeSet<usize>,
 }
@@ -236,7 +236,7 @@ impl Package<'_> {
         Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 
-    /// What keeps the library from building.
+    /// The errors that keep the library from building.
     fn faults(&self) -> Result<Vec<Fault>, String> {
         // Not `check`: the tests need what this builds, the crates below it first of all.
         let messages = self.cargo(&["build", "--lib"])?;
@@ -252,7 +252,7 @@ impl Package<'_> {
         }
     }
 
-    /// Builds the tests; what keeps them from building, if they do not.
+    /// Builds the tests; the compiler's output, if they do not build.
     fn binaries(&self) -> Result<Result<Vec<Binary>, String>, String> {
         let messages = self.cargo(&["test", "--tests", "--no-run"])?;
         if !messages.iter().any(|message| message["success"] == true) {
@@ -268,7 +268,7 @@ impl Package<'_> {
         Ok(Ok(paths.map(binary).collect()))
     }
 
-    /// Runs every test by itself with nothing on, and notes what it comes to.
+    /// Runs every test by itself without a change, and records the changes it reaches.
     fn run_unchanged(&self, binaries: &mut [Binary]) -> Result<(), String> {
         for binary in binaries.iter_mut() {
             for name in self.names(binary)? {
@@ -340,7 +340,7 @@ impl Package<'_> {
         Ok(End::Missed)
     }
 
-    /// Tests of one binary with a change on, which take that long without. What fails or hangs by chance does not count.
+    /// Tests of one binary with a change on, with their times without it. Tests that fail or hang by chance do not count.
     fn against_one(
         &self,
         binary: &Binary,
@@ -379,7 +379,7 @@ impl Package<'_> {
         Ok(End::Missed)
     }
 
-    /// All tests of one change that has no switch; they may take what those with switches took.
+    /// All tests of one change that has no switch, with the time limit of those with switches.
     fn alone(&self, own: &[Binary], known: &[Binary]) -> Result<End, String> {
         let tests = known.iter().flat_map(|binary| &binary.tests);
         let all: Duration = tests.map(|test| test.time).sum();
@@ -394,7 +394,7 @@ impl Package<'_> {
     }
 }
 
-/// What tests may take with a change on, that take this without.
+/// The time limit of tests with a change on, from their time without it.
 fn limit(time: Duration) -> Duration {
     (time * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN)
 }
@@ -462,7 +462,7 @@ impl Fault {
         Fault { told, places }
     }
 
-    /// The changes that it is about: those it names, or else all behind the innermost switch around what it names.
+    /// The changes that an error is about: those it names, or else all behind the innermost switch around its position.
     fn guilty(&self, written: &BTreeMap<String, Written>) -> Vec<usize> {
         let lies_in =
             |inner: &Range<usize>, outer: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;

@@ -1,8 +1,8 @@
-//! Plain values of a type, by its name alone: what a function returns that does nothing.
+//! Plain values of a type, by its name alone: the return value of a function without effect.
 
 use syn::{GenericArgument, PathArguments, Type, TypeParamBound};
 
-/// Values of one type within another at most: beyond, what is meant is clear.
+/// Depth of types within types, at most: beyond it plain values add nothing.
 const INNER_MAX: usize = 2;
 
 /// Values of this type, as texts. Those that do not build are found out later.

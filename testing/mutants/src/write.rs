@@ -4,8 +4,8 @@
 //!   a + b * c   becomes   (if on(7) { (a) - (b * c) } else { a + (if on(8) { (b) / (c) } else { b * c }) })
 //! ```
 //!
-//! Idea: a crate is built once with the switches of its whole sample in it, and each run of its tests turns one on. Only what runs where no
-//! switch is on has others within; a change is written from the text as it was.
+//! Idea: a crate is built once with the switches of its whole sample in it, and each run of its tests turns one on. Only the branch without a switch
+//! contains other changes; a change is written from the original text.
 
 use crate::find::{Kind, Mutant};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct Written {
     pub places: Vec<(usize, Range<usize>, Range<usize>)>,
 }
 
-/// What stands at one range.
+/// The changes of one range.
 struct Node<'a> {
     range: Range<usize>,
     /// Outer before inner where ranges are the same.
@@ -193,7 +193,7 @@ mod tests { fn left_alone() -> bool { 1 == 2 } }
         assert_eq!(all().iter().filter(|mutant| mutant.is_constant).count(), 3, "the limit, and the length");
     }
 
-    /// What stands where no switch is on is the text as it was.
+    /// Without a switch the text is the original one.
     #[test]
     fn switches_leave_the_text_as_it_was_and_know_where_they_are() {
         let all = all();

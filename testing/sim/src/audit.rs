@@ -155,7 +155,7 @@ fn indexed(
     Ok(found)
 }
 
-/// All that an index holds, or what it holds of these values, by number; with repetitions.
+/// All entries of an index, or those of these values, by number; with repetitions.
 fn held(
     snapshot: &Snapshot,
     index: &IndexDefinition,

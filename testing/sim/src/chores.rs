@@ -1,13 +1,13 @@
-//! What a database does beside transactions on lists, sets and registers: whole pairs made, changed and deleted, indexes that come and
-//! go, checkpoints, imports. Whoever asks keeps the books, outside of the process that is killed.
+//! Background work of a database beside transactions on lists, sets and registers: whole pairs made, changed and deleted, indexes that come and go,
+//! checkpoints, imports. The caller keeps the expected state, outside of the process that is killed.
 //!
 //! ```text
 //!   (:Left {key: k, mark: m})-[:PAIR {mark: m}]->(:Right {key: k, mark: m})       Left.key is unique
 //!   (:Imported)-[:LINK]->(:Imported)                                              so many more of both with every import
 //! ```
 //!
-//! Two indexes come and go, one over nodes and one over relationships; so do users, who are suspended and let in again, and tenants with a
-//! share and a member. Two standing queries follow the pairs, and must tell what is there after each death.
+//! Two indexes come and go, one over nodes and one over relationships; so do users, who are suspended and let in again, and tenants with a share and
+//! a member. Two standing queries follow the pairs, and must agree with them after each death.
 //!
 //! Invariant: one chore is under way at a time, so after a death two states are possible: with it, and without.
 
@@ -29,12 +29,12 @@ const STANDING: [(&str, &str); 2] = [
     ("odd", "MATCH (l:Left) WHERE l.mark % 2 = 1 RETURN count(*) AS n, sum(l.key) AS s"),
 ];
 
-/// Users, and tenants, are so many different ones.
+/// Number of different users, and of tenants.
 const NAMES: u64 = 3;
 /// The password of every user.
 const PASSWORD: &str = "a password of chores";
 
-/// Key to mark, and how often the file was imported; what the catalogue holds.
+/// Key to mark, the number of imports of the file, and the content of the catalogue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct State {
     pairs: BTreeMap<i64, i64>,
@@ -48,7 +48,7 @@ struct State {
 /// The books.
 pub struct Chores {
     state: State,
-    /// What the state becomes if the chore under way was done.
+    /// The state after the chore under way, if it was done.
     under_way: Option<State>,
     next_mark: i64,
     file: PathBuf,
@@ -67,10 +67,10 @@ impl Chores {
         Ok(Chores { state: State::default(), under_way: None, next_mark: 0, file, done: 0 })
     }
 
-    /// The constraint that pairs live under.
+    /// Makes the uniqueness constraint of the pairs.
     ///
     /// # Errors
-    /// What the database says.
+    /// A statement failed.
     pub fn prepare(database: &Database) -> Result<(), Error> {
         let text = "CREATE CONSTRAINT left_key IF NOT EXISTS FOR (l:Left) REQUIRE l.key IS UNIQUE";
         database.session().query(text, Params::new())?.finish()?;
@@ -81,10 +81,10 @@ impl Chores {
         Ok(())
     }
 
-    /// Asks for one chore. Nothing more is asked once an answer is missing.
+    /// Runs one chore. No chore is run after an answer is missing.
     ///
     /// # Errors
-    /// `Unknown` when the process is gone; `Broken` for what must not happen.
+    /// `Unknown` when the process is gone; `Broken` for a wrong outcome.
     pub fn step(
         &mut self,
         chance: &mut Chance,
@@ -132,10 +132,10 @@ impl Chores {
         Ok(())
     }
 
-    /// After a death: users, tenants and pairs; what is there must be the state with the chore under way, or without it.
+    /// After a death: users, tenants and pairs must be in the state with the chore under way, or in the one without it.
     ///
     /// # Errors
-    /// What is there otherwise.
+    /// The state, if it is another.
     pub fn recovered(&mut self, database: &Database) -> Result<(), String> {
         let found = look(database)?;
         let possible = [Some(self.state.clone()), self.under_way.take()];

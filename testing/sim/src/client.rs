@@ -10,7 +10,7 @@
 //! ```
 //!
 //! So reads of vertices, adjacency, index values, index ranges and labels all take part, and each can miss a phantom.
-//! Who goes through `transact` must record its own reads: what is recorded here is the least that the rules of the read set ask for.
+//! A client that uses `transact` must record its own reads: the reads here are the least that the rules of the read set require.
 
 use crate::history::{ObjectId, Operation};
 use std::fmt;
@@ -27,7 +27,7 @@ pub use remote::{Remote, RemoteClient, serve};
 /// Values of one ranged set lie so far from those of the next; also the bound on values of a run.
 pub const SPREAD: i64 = 1 << 32;
 
-/// What a client is asked to do.
+/// A request to a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
     /// Append a value to a list.
@@ -51,7 +51,7 @@ pub enum Failure {
     Refused(String),
     /// The outcome is not known.
     Unknown(String),
-    /// What no client should ever be told.
+    /// An answer that no client should ever get.
     Broken(String),
 }
 
@@ -74,13 +74,13 @@ impl SetKind {
 pub trait Client {
     /// Begins a transaction; one that only reads if `reading`.
     fn begin(&mut self, reading: bool) -> Result<(), Failure>;
-    /// Does what is asked inside the transaction.
+    /// Runs the request inside the transaction.
     fn run(&mut self, request: Request) -> Result<Operation, Failure>;
     /// Commits.
     fn commit(&mut self) -> Result<(), Failure>;
     /// Gives the transaction up, if one is open.
     fn rollback(&mut self);
-    /// Does what is asked as a transaction of its own.
+    /// Runs the request as a transaction of its own.
     fn alone(&mut self, request: Request) -> Result<Operation, Failure> {
         self.begin(false)?;
         let answer = self.run(request);
@@ -109,7 +109,7 @@ impl Request {
             read => read,
         }
     }
-    /// What a write is in a history; nothing for reads.
+    /// The operation of a write in a history; nothing for reads.
     pub fn written(self) -> Option<Operation> {
         match self {
             Request::Append(id, value) => Some(Operation::Append(id, value)),
@@ -118,7 +118,7 @@ impl Request {
             Request::ReadList(_) | Request::ReadSet(_) | Request::Read(_) => None,
         }
     }
-    /// What a read that found these values is in a history.
+    /// The operation of a read that found these values.
     fn answered(self, seen: Vec<i64>) -> Operation {
         match self {
             Request::ReadList(id) => Operation::ReadList(id, seen),

@@ -1,4 +1,4 @@
-//! Standing queries after a recovery: what each tells is what the same query answers when it is asked now.
+//! Standing queries after a recovery: each must agree with the same query run anew.
 
 use database::{Database, Event, Params, Value};
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ const WAIT_MAX: Duration = Duration::from_secs(20);
 /// Rows as text, and how often each is there.
 type Rows = BTreeMap<String, isize>;
 
-/// Compares a standing query, whose answer always has a row, with its text asked now.
+/// Compares a standing query, whose answer always has a row, with its text run anew.
 ///
 /// # Errors
-/// What differs, or what failed.
+/// The difference, or the query that failed.
 pub fn agrees(database: &Database, name: &str, text: &str) -> Result<(), String> {
     let told = told(database, name)?;
     let result = database.session().query(text, Params::new()).and_then(|result| result.rows());

@@ -1,4 +1,4 @@
-//! # sim: how we know that transactions and recovery are right
+//! # sim: tests of transactions and recovery
 //!
 //! Two questions are answered here, by tests that replay from a seed. Did concurrent transactions behave as if they had run one
 //! after another, in an order that agrees with real time? And does that still hold when the disk tears, loses, refuses, and the

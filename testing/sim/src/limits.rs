@@ -23,18 +23,18 @@ const FOLDER: &str = "/db";
 const BACKUP: &str = "/backup";
 const RESTORED: &str = "/restored";
 
-/// What sizes are compared with: short lists (16, 64), deltas of leaves and chunks (32, 64, 256, 512), slots of a chunk and entries of a new
-/// leaf (4,096), entries of the longest leaf (8,192), and with a delta (8,704).
+/// Limits that the store compares sizes with: short lists (16, 64), deltas of leaves and chunks (32, 64, 256, 512), slots of a chunk and entries of a
+/// new leaf (4,096), entries of the longest leaf (8,192), and with a delta (8,704).
 const AROUND: [u64; 9] = [16, 32, 64, 256, 512, 1_024, 4_096, 8_192, 8_704];
 /// Steps small enough to come often.
 const SMALL: usize = 6;
-/// Moments of the past that are asked for again.
+/// Past versions that are read again.
 const MOMENTS: usize = 12;
 /// Labels besides T, and edge types.
 const LABELS: u64 = 9;
 const TYPES: u64 = 3;
 
-/// What is run.
+/// The size of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
     /// Steps of one seed.
@@ -43,7 +43,7 @@ pub struct Amount {
     pub nodes_max: usize,
 }
 
-/// What happened, so that a test can demand that it did.
+/// Counters of a run, so that a test can demand that each case occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crossed {
     /// Steps done.
@@ -389,7 +389,7 @@ impl Run {
         self.query(&text, Params::new()).map(|_| ())
     }
 
-    /// Labels, types and keys that nobody knew; the node goes again, the names stay.
+    /// New labels, types and keys; the node is removed again, the names stay.
     fn names(&mut self) -> Result<(), String> {
         let count = self.near(300);
         self.trace.push(format!("{count} names"));
@@ -400,7 +400,7 @@ impl Run {
         self.query(&text, params! { "keys" => Value::map(keys) }).map(|_| ())
     }
 
-    /// What was rolled back leaves names and numbers behind, and nothing else.
+    /// A rollback leaves names and numbers behind, and nothing else.
     fn abort(&mut self) -> Result<(), String> {
         let begin = self.model.next_name;
         self.model.next_name += 1;
@@ -448,7 +448,7 @@ impl Run {
         self.disk = Arc::new(disk);
     }
 
-    /// Checks what is there, and opens it.
+    /// Verifies the files, and opens the database.
     fn open(&mut self) -> Result<(), String> {
         let shared: Arc<dyn Disk> = self.disk.clone();
         if self.crossed.opens > 0 {
@@ -467,7 +467,7 @@ impl Run {
         }
     }
 
-    /// The backup is made while the database is open; what is restored takes its place.
+    /// The backup is made while the database is open; the restored copy replaces it.
     fn back_up_and_restore(&mut self) -> Result<(), String> {
         let shared: Arc<dyn Disk> = self.disk.clone();
         for folder in [BACKUP, RESTORED] {
@@ -538,7 +538,7 @@ impl Run {
         }
     }
 
-    /// Notes this moment, and asks for one before it.
+    /// Notes this version, and reads one before it.
     fn compare_past(&mut self) -> Result<(), String> {
         if !self.history {
             return Ok(());
@@ -568,7 +568,7 @@ fn opened(disk: Arc<dyn Disk>, folder: &str) -> Result<Database, String> {
     Database::open_on(disk, folder, options).map_err(|error| format!("{folder} does not open: {error}"))
 }
 
-/// Removes a folder and what is in it, if it is there.
+/// Removes a folder and its content, if it exists.
 fn remove(disk: &dyn Disk, folder: &Path) -> world::disk::DiskResult<()> {
     if !disk.exists(folder)? {
         return Ok(());

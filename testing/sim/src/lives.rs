@@ -35,7 +35,7 @@ const FOLDER: &str = "/db";
 /// Processes of histories from here on are the reads after each recovery.
 const RECOVERY_PROCESS: usize = 1_000;
 
-/// What is run.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Lives of one seed.
@@ -44,7 +44,7 @@ pub struct Options {
     pub steps_max: u64,
     /// Sessions on threads, so that commits are grouped; the seed then decides only the faults.
     pub threads: bool,
-    /// What the sessions do.
+    /// The workload of the sessions.
     pub shape: Shape,
 }
 
@@ -55,14 +55,14 @@ impl Default for Options {
     }
 }
 
-/// What happened, so that a test can demand that it did.
+/// Counters of a run, so that a test can demand that each case occurred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Lives lived.
     pub lives: usize,
     /// Transactions acknowledged.
     pub committed: usize,
-    /// Transactions whose outcome nobody knows.
+    /// Transactions with unknown outcome.
     pub unknown: usize,
     /// Commits replayed from the log by recoveries.
     pub replayed: u64,
@@ -171,7 +171,7 @@ impl Run {
         Ok(())
     }
 
-    /// Opens what the last life left; a fault may make the first attempt fail, the next must not.
+    /// Opens the files that the last life left; a fault may make the first attempt fail, the next must not.
     fn open(&mut self) -> Result<Engine, String> {
         self.verify()?;
         let faulty = self.chance.happens(0.3);
@@ -268,7 +268,7 @@ impl Run {
         }
     }
 
-    /// Draws what shall go wrong from now on.
+    /// Draws the faults from now on.
     fn strike(&mut self) {
         let faults = faults(&mut self.chance, &self.disk, 80);
         self.report.struck += usize::from(faults != Faults::default());
@@ -300,7 +300,7 @@ impl Run {
         wrong
     }
 
-    /// Faults or not, the living process must agree with itself and with what it acknowledged, as far as it can still read.
+    /// With faults or without, the living process must agree with itself and with its acknowledgements, as far as it can still read.
     fn before_death(&mut self, engine: &Engine) -> Result<(), String> {
         self.disk.set_faults(Faults::default());
         if audit(&engine.snapshot()).is_err() {
@@ -334,7 +334,7 @@ impl Run {
     }
 }
 
-/// What shall go wrong from now on, within so many operations of the disk: nothing in two cases of six.
+/// Faults within this many operations of the disk; none in two cases of six.
 fn faults(chance: &mut Chance, disk: &SimDisk, operations: u64) -> Faults {
     let at = disk.operations() + 1 + chance.below(operations);
     let used: u64 = disk.contents().values().map(|bytes| bytes.len() as u64).sum();

@@ -26,9 +26,9 @@ pub struct Step {
     pub line: usize,
     /// Who does it.
     pub session: String,
-    /// What.
+    /// The text of the step.
     pub text: String,
-    /// What must come of it.
+    /// The expected outcome.
     pub expected: String,
 }
 
@@ -53,10 +53,10 @@ pub fn parse(script: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Runs a script on a database of its own, and tells the first step whose outcome is another.
+/// Runs a script on a database of its own, and reports the first step with another outcome.
 ///
 /// # Errors
-/// That step, what was expected of it, and what came.
+/// That step, the expected outcome, and the actual one.
 pub fn run(script: &str) -> Result<usize, String> {
     let options = Options { executors: Some(2), ..Options::default() };
     let database = Database::open(MEMORY, options).map_err(|error| error.to_string())?;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use world::chance::Chance;
 
-/// What a run looks like.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Clients at once.
@@ -49,7 +49,7 @@ impl Default for Shape {
     }
 }
 
-/// What one transaction is going to do.
+/// The planned operations of one transaction.
 #[derive(Clone, Debug)]
 struct Intent {
     requests: Vec<Request>,
@@ -230,7 +230,7 @@ pub fn on_threads_while<C: Client + Send>(
     });
 }
 
-/// Runs the shape on one thread; the seed says whose turn it is. Ends after `steps`, with whatever is open then.
+/// Runs the shape on one thread; the seed chooses the client of each step. Ends after `steps`, with transactions possibly open.
 pub fn interleaved<C: Client>(
     chance: &mut Chance,
     shape: &Shape,
@@ -259,10 +259,10 @@ pub fn interleaved<C: Client>(
     }
 }
 
-/// Reads every object in one transaction that really comes last. Tells why it could not.
+/// Reads every object in one transaction that comes after all others.
 ///
 /// # Errors
-/// What the client was told.
+/// The error that the client got.
 pub fn read_everything<C: Client>(
     process: usize,
     shape: &Shape,

@@ -22,7 +22,7 @@ fn chance() -> Chance {
     Chance::seeded(seed)
 }
 
-/// Not a test of its own: the process that is killed. It answers what the clients on the other side of the pipe ask.
+/// Not a test of its own: the process that is killed. It answers the requests of the clients on the other side of the pipe.
 #[test]
 fn child_serves_until_it_is_killed() {
     let Some(path) = std::env::var_os(soak::CHILD_DATABASE) else { return };

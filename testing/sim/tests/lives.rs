@@ -68,8 +68,8 @@ fn a_database_survives_in_cypher() {
     assert!(report.committed > 80 && report.from_checkpoint > 3, "{report:?}");
 }
 
-/// What broke: an index that was built beside commits went into the checkpoint without its name, and with a second one the database
-/// could not be opened any more. Found by damaging files, one of which was not damaged.
+/// Regression: an index that was built beside commits went into the checkpoint without its name, and with a second one the database could not be
+/// opened any more. Found by damaging files, one of which was not damaged.
 #[test]
 fn indexes_have_their_names_after_a_checkpoint() {
     let disk = SimDisk::new();

@@ -113,7 +113,7 @@ fn last_reads(history: &mut History) -> &mut Vec<Operation> {
     &mut history.transactions.last_mut().unwrap().operations
 }
 
-/// What is changed in a history, so that no order explains it any more. Says whether there was anything to change.
+/// A change of a history, after which no order explains it any more. Returns false if there was nothing to change.
 type Mutation = fn(&mut History, &mut Chance) -> bool;
 
 fn lists(history: &mut History, least: usize) -> Vec<&mut Vec<i64>> {
@@ -148,7 +148,7 @@ fn doubled(history: &mut History, chance: &mut Chance) -> bool {
     true
 }
 
-/// A value that nobody wrote is seen.
+/// A read sees a value that was never written.
 fn invented(history: &mut History, chance: &mut Chance) -> bool {
     let mut lists = lists(history, 0);
     let at = chance.index(lists.len());
@@ -177,7 +177,7 @@ fn lost(history: &mut History, chance: &mut Chance) -> bool {
     true
 }
 
-/// What was rolled back is seen after all.
+/// A read sees a value that was rolled back.
 fn dirty(history: &mut History, chance: &mut Chance) -> bool {
     let aborted = history.transactions.iter().filter(|one| one.outcome == Outcome::Aborted);
     let written: Vec<(u32, i64)> = aborted

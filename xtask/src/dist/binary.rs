@@ -1,4 +1,4 @@
-//! The command as one static file for each machine, stripped, and what it says of itself: completions and manual pages.
+//! The command as one static file for each machine, stripped, and its own output: completions and manual pages.
 
 use super::{done, is_installed, output, runs, target, version};
 use crate::{cargo_path, root};
@@ -8,7 +8,7 @@ use std::process::Command;
 /// Bytes that a binary may have, and those that are aimed at. The first may only fall.
 const BINARY_BYTES_MAX: u64 = 46_000_000;
 const BINARY_BYTES_WANTED: u64 = 20_000_000;
-/// What the command has where it is handed out: all but the benches, which want the sources beside them.
+/// The features of distributed binaries: all but the benches, which need the sources beside them.
 const FEATURES: &str = "cluster,columnar,deployed-programs,kronos,object-stores,telemetry";
 /// Shells that completions are written for, and how each wants its file to be called.
 const SHELLS: [(&str, &str); 3] =
@@ -63,7 +63,7 @@ impl Machine {
             Machine::Arm => std::env::consts::ARCH == "aarch64",
         }
     }
-    /// What runs its programs here: nothing in between, an emulator, or nothing at all.
+    /// The runner of its programs here: none needed, an emulator, or none available.
     fn runner(self) -> Option<&'static [&'static str]> {
         match self {
             _ if self.is_native() => Some(&[]),
@@ -72,7 +72,7 @@ impl Machine {
             _ => None,
         }
     }
-    /// Why it cannot be built here, and what would help; nothing where it can.
+    /// Why it cannot be built here, and what would help; none where it can.
     pub fn obstacle(self) -> Option<String> {
         if !is_installed(self.compiler()) {
             let package = match self {
@@ -87,7 +87,7 @@ impl Machine {
         (!has_standard)
             .then(|| format!("the standard library for it is missing (rustup target add {})", self.triple()))
     }
-    /// Its binary in the folder of what is handed out.
+    /// Its binary in the folder of the distribution.
     pub fn binary(self, folder: &Path) -> PathBuf {
         folder.join(format!("tanglewood-{}-{}", version(), self.name()))
     }
@@ -151,7 +151,7 @@ fn names_interpreter(file: &[u8]) -> bool {
     (0..count).any(|at| number(start + at * size, 4) == u64::from(PT_INTERP))
 }
 
-/// A database in memory is asked.
+/// Runs a query on a database in memory.
 fn try_out(machine: Machine, binary: &Path) -> bool {
     let Some(runner) = machine.runner() else {
         println!("   not run: this machine has no emulator for it (Debian: qemu-user-static)");

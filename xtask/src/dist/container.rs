@@ -1,11 +1,11 @@
-//! A container: the static binary and nothing else. It is built and asked where podman or docker runs; its file is written in any case.
+//! A container: the static binary and nothing else. It is built and tried where podman or docker runs; its file is written in any case.
 
 use super::binary::Machine;
 use super::{done, output, runs, version};
 use std::path::Path;
 use std::process::Command;
 
-/// User and group in the container, of nobody outside.
+/// User and group in the container, which exist on no host.
 const USER: u32 = 10_001;
 
 /// Writes `Containerfile` for the binaries beside it, and tries the image where there is a runtime.

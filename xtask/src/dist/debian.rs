@@ -30,7 +30,7 @@ pub fn make(machine: Machine, folder: &Path) -> bool {
     made
 }
 
-/// Installs the package into a root of its own and asks the program there, where nothing else is that it could lean on.
+/// Installs the package into a root of its own and runs the program there, without any other files.
 fn installs(machine: Machine, folder: &Path, package: &Path) -> bool {
     if !machine.is_native() || !is_installed("dpkg") || !is_root() {
         println!("   not installed: that needs dpkg, a machine of its kind and the rights of root");
@@ -87,7 +87,7 @@ fn fill(machine: Machine, folder: &Path, tree: &Path) -> std::io::Result<()> {
     std::fs::write(tree.join("DEBIAN/control"), control(machine, kilobytes(tree)))
 }
 
-/// What is installed takes so much room.
+/// The installed size.
 fn kilobytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.path() {

@@ -1,4 +1,4 @@
-//! What is in a binary: each crate with version, licence and checksum, as CycloneDX 1.5 (JSON). Crates are those that cargo resolves for the
+//! The content of a binary: each crate with version, licence and checksum, as CycloneDX 1.5 (JSON). Crates are those that cargo resolves for the
 //! machine and the features; checksums are those of `Cargo.lock`.
 
 use super::binary::Machine;
@@ -29,7 +29,7 @@ pub fn make(made: &[Machine], folder: &Path) -> bool {
     })
 }
 
-/// What is linked, and not what only builds.
+/// Crates that are linked, without build-time ones.
 fn tree(machine: Machine) -> Option<String> {
     let format = "{p}\t{l}";
     output(

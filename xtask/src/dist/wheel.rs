@@ -48,7 +48,7 @@ fn said(text: &str) -> bool {
     true
 }
 
-/// The package's tests with the wheel alone, and what tests need.
+/// Runs the package's tests with the wheel alone, and the tests' own requirements.
 fn try_out(folder: &Path) -> bool {
     let environment = folder.join("environment");
     let _ = std::fs::remove_dir_all(&environment);

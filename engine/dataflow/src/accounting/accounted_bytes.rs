@@ -1,9 +1,9 @@
-//! Bytes on a tenant's account that no query holds: what is kept between queries.
+//! Bytes on a tenant's account that no query holds: those of caches that live between queries.
 
 use crate::accounting::accounts::Accounts;
 use crate::terms::ids::Level;
 
-/// Bytes held for somebody. Dropping it gives them back.
+/// Bytes charged to an account. Dropping it gives them back.
 pub struct AccountedBytes {
     accounts: Accounts,
     bytes: u64,
@@ -17,10 +17,10 @@ impl AccountedBytes {
     pub fn bytes_max(&self) -> u64 {
         self.accounts.bytes_max().1
     }
-    /// From now on it holds so many bytes.
+    /// Sets the bytes that it holds.
     ///
     /// # Errors
-    /// The level that has no room for more, and its limit. They are counted all the same, until it holds less or is dropped.
+    /// The level that is over its limit, and the limit. The bytes are counted all the same, until fewer are set or it is dropped.
     pub fn set(&mut self, bytes: u64) -> Result<(), (Level, u64)> {
         let before = std::mem::replace(&mut self.bytes, bytes);
         match bytes.checked_sub(before) {

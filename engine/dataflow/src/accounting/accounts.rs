@@ -1,4 +1,4 @@
-//! What tenants and users may take: queries at once, bytes in memory and aside on disk, time.
+//! Limits of tenants and users: concurrent queries, bytes in memory and spilled, time.
 //!
 //! A query belongs to a user, a user to a tenant, a tenant to the machine. On each level the same limits can be set. Bytes are drawn from the
 //! levels in grains, so that most charges touch no shared counter.
@@ -10,20 +10,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// What a tenant or a user may take, and how the scheduler treats it.
+/// Limits of a tenant or a user, and its share.
 #[derive(Clone, Debug)]
 pub struct AccountOptions {
-    /// Part of each executor's time, relative to others on the same level that have work; 100 is what everyone has who was given none.
+    /// Share of each executor's time, relative to others on the same level that have work; the default is 100.
     pub share: u32,
     /// Queries that run at once; further ones wait. None for no limit.
     pub queries_max: Option<u64>,
-    /// Bytes that all queries together hold. None for no limit.
+    /// Bytes that all its queries together may hold. None for no limit.
     pub bytes_max: Option<u64>,
     /// Bytes that all queries together put aside on disk. None for no limit.
     pub spilled_max: Option<u64>,
-    /// Time after which a query ends, whatever it asked for itself. None for no limit.
+    /// Time after which a query ends, whatever its own options. None for no limit.
     pub time_max: Option<Duration>,
-    /// What becomes of queries that take more than they should.
+    /// Rules for queries that run away.
     pub rules: Vec<Rule>,
 }
 
@@ -40,30 +40,30 @@ impl Default for AccountOptions {
     }
 }
 
-/// What is taken from an account that has limits.
+/// Present usage of an account that has limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AccountUsage {
     /// Queries that may run at once, over all runtimes that share the account; none for no limit.
     pub queries_max: Option<u64>,
-    /// Queries that run here.
+    /// Queries that run in this runtime.
     pub running: u64,
-    /// Queries that wait here.
+    /// Queries that wait in this runtime.
     pub waiting: u64,
-    /// Bytes that are held here.
+    /// Bytes that are held in this runtime.
     pub bytes: u64,
 }
 
-/// What other runtimes leave of an account that they share with this one.
+/// The room that other runtimes leave of an account that they share with this one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccountRoom {
-    /// Queries that may run here at once.
+    /// Queries that may run in this runtime at once.
     pub queries: u64,
-    /// Bytes that others hold.
+    /// Bytes that the other runtimes hold.
     pub bytes_elsewhere: u64,
 }
 
 impl Default for AccountRoom {
-    /// Nobody else takes anything.
+    /// No usage elsewhere.
     fn default() -> AccountRoom {
         AccountRoom { queries: u64::MAX, bytes_elsewhere: 0 }
     }
@@ -72,7 +72,7 @@ impl Default for AccountRoom {
 /// The counters of a user, a tenant, or the machine.
 pub(crate) struct Account {
     queries_max: AtomicU64,
-    /// What others leave of that.
+    /// Queries that the other runtimes leave of the limit.
     queries_here: AtomicU64,
     bytes_elsewhere: AtomicU64,
     bytes_max: AtomicU64,
@@ -133,7 +133,7 @@ impl Account {
         // What others leave of a limit may be heard when there is none any more.
         max == u64::MAX || self.running.load(Relaxed) < max.min(self.queries_here.load(Relaxed))
     }
-    /// What others leave of its bytes.
+    /// Bytes that the other runtimes leave of the limit.
     fn bytes_here(&self) -> u64 {
         match self.bytes_max.load(Relaxed) {
             u64::MAX => u64::MAX,
@@ -150,7 +150,7 @@ impl Accounts {
     pub(crate) fn new(levels: [Arc<Account>; 3]) -> Accounts {
         Accounts(levels)
     }
-    /// Counts bytes on all levels. They are counted even if one has no room for them; returns that one, and its limit.
+    /// Counts bytes on all levels, also if one is over its limit then; returns that one, and its limit.
     pub(crate) fn charge(&self, bytes: u64) -> Result<(), (Level, u64)> {
         let mut outcome = Ok(());
         for (account, level) in self.with_levels() {
@@ -161,12 +161,12 @@ impl Accounts {
         }
         outcome
     }
-    /// Bytes that could still be charged: what the level with the least room has left.
+    /// Bytes that could still be charged: the least that any level has left.
     pub(crate) fn room(&self) -> u64 {
         let room = |account: &Arc<Account>| account.bytes_here().saturating_sub(account.bytes.load(Relaxed));
         self.0.iter().map(room).min().unwrap_or(u64::MAX)
     }
-    /// Counts bytes that are put aside on disk, on all levels, unless one has no room for them; returns that one, and its limit.
+    /// Counts spilled bytes, on all levels, unless one is over its limit then; returns that one, and its limit.
     pub(crate) fn charge_spilled(&self, bytes: u64) -> Result<(), (Level, u64)> {
         for (counted, (account, level)) in self.with_levels().enumerate() {
             let limit = account.spilled_max.load(Relaxed);
@@ -187,7 +187,7 @@ impl Accounts {
     fn with_levels(&self) -> impl Iterator<Item = (&Arc<Account>, Level)> {
         self.0.iter().zip([Level::User, Level::Tenant, Level::Machine])
     }
-    /// The level that has the least room, for who is alone, and its limit.
+    /// The level with the lowest limit, and that limit.
     pub(crate) fn bytes_max(&self) -> (Level, u64) {
         let limits = self.with_levels().map(|(account, level)| (level, account.bytes_max.load(Relaxed)));
         limits.min_by_key(|(_, limit)| *limit).unwrap_or((Level::Machine, u64::MAX))

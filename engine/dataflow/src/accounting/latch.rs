@@ -1,9 +1,9 @@
-//! Waiting in the middle of a call for something that happens once, elsewhere: a module that another thread compiles.
+//! Latches: waiting within a call for an event that happens once, elsewhere, such as the end of a compilation on another thread.
 //!
 //! Idea: work on a fiber pauses, and its executor leaves it alone until the latch opens, as it does with an operator that returned `Waiting`. Work
 //! without a fiber, which is that of a client's own thread, sleeps there.
-//! Invariants: an open latch wakes everybody who waits, and stays open. Whoever waits hears of the end of its own work: on an executor at once, on
-//! another thread within [`LATCH_LOOK`]. Cost: a command to the executor.
+//! Invariants: an open latch wakes all waiters, and stays open. A waiter notices the end of its own query: on an executor at once, on another thread
+//! within [`LATCH_LOOK`]. Cost: a command to the executor.
 
 use crate::accounting::watch::{self, Stopped, UNITS_PER_LOOK};
 use crate::terms::limits::LATCH_LOOK;
@@ -28,12 +28,12 @@ struct LatchState {
 }
 
 thread_local! {
-    /// What the fiber that has just paused on this thread waits for.
+    /// The latch for which the fiber that has just paused on this thread waits.
     static AWAITED: RefCell<Option<Arc<Latch>>> = const { RefCell::new(None) };
 }
 
 impl Latch {
-    /// What was waited for has happened. Opening it again does nothing.
+    /// Opens the latch. Opening it again does nothing.
     pub fn open(&self) {
         let wakers = {
             let mut state = self.state.lock();
@@ -50,7 +50,7 @@ impl Latch {
     /// Waits until it is open.
     ///
     /// # Errors
-    /// The work of whoever waits is over.
+    /// The waiter's query is over.
     pub fn wait(self: &Arc<Latch>) -> Result<(), Stopped> {
         loop {
             watch::spend(UNITS_PER_LOOK)?;
@@ -81,7 +81,7 @@ impl Latch {
     }
 }
 
-/// What the fiber that has just paused on this thread waits for; none if it only gave way.
+/// The latch for which the fiber that has just paused on this thread waits; none if it only yielded.
 pub(crate) fn take_awaited() -> Option<Arc<Latch>> {
     AWAITED.take()
 }

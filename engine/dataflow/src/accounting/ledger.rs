@@ -1,7 +1,7 @@
 //! The bytes a query holds, by operator, against its budget.
 //!
-//! Operators charge before they grow and release when they shrink. Going over is an error value that the operator hands on; the runtime
-//! turns it into the query's end, with a list of who held what.
+//! Operators charge before they grow and release when they shrink. Passing the budget is an error value that the operator returns; the runtime turns
+//! it into the query's end, with a list of the bytes by operator.
 
 use crate::accounting::accounts::Accounts;
 use crate::terms::ids::Level;
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The error of [`Context::charge`](crate::Context::charge).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetExceeded {
-    /// Whose budget.
+    /// The level whose budget was passed.
     pub level: Level,
     /// The budget in bytes.
     pub limit: u64,
-    /// Who held how many bytes, most first; what was just asked for is included.
+    /// Bytes by operator, the most first, with the charge that failed.
     pub held: Vec<(String, u64)>,
 }
 
@@ -32,7 +32,7 @@ impl std::error::Error for BudgetExceeded {}
 /// The error of [`Context::charge_spilled`](crate::Context::charge_spilled).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpillExceeded {
-    /// Whose limit.
+    /// The level whose limit it is.
     pub level: Level,
     /// The limit in bytes.
     pub limit: u64,
@@ -63,10 +63,10 @@ pub(crate) struct Ledger {
     /// Put aside on disk.
     spilled: AtomicU64,
     accounts: Accounts,
-    /// The account that had no room, if any, and its limit.
+    /// The account that is over its limit, if any, and the limit.
     short: OnceLock<(Level, u64)>,
     vertices: Vec<Account>,
-    /// What loops inside operator calls hold for the moment.
+    /// Bytes that loops inside operator calls hold at present.
     inside: Account,
 }
 
@@ -118,7 +118,7 @@ impl Ledger {
         }
     }
 
-    /// Gives back what is drawn and far from needed.
+    /// Gives unused grains back to the accounts.
     fn give_back(&self, total: u64) {
         let drawn = self.drawn.load(Ordering::Relaxed);
         let spare = drawn.saturating_sub(total) / GRAIN_BYTES;
@@ -139,7 +139,7 @@ impl Ledger {
         self.release_from(&self.vertices[vertex], bytes);
     }
 
-    /// Gives back what was charged inside a call.
+    /// Gives back bytes that were charged inside a call.
     pub(crate) fn release_inside(&self, bytes: u64) {
         self.release_from(&self.inside, bytes);
     }
@@ -176,7 +176,7 @@ impl Ledger {
         self.vertices[vertex].peak.load(Ordering::Relaxed)
     }
 
-    /// The error that says who holds what.
+    /// The error, with the bytes by operator.
     pub(crate) fn exceeded(&self, names: impl Iterator<Item = String>) -> BudgetExceeded {
         let mut held: Vec<(String, u64)> = names
             .zip(&self.vertices)
@@ -215,7 +215,7 @@ mod tests {
         (levels.clone(), Accounts::new(levels))
     }
 
-    /// Beside a model that counts: what each operator holds and held at most, what is drawn of the accounts, what is over a limit.
+    /// Compared with a model that counts: the bytes and the peak of each operator, the grains drawn from the accounts, the limits passed.
     #[test]
     fn the_ledger_is_exact_and_draws_little_more_than_it_needs() {
         let seed = 5;

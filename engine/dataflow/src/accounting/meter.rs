@@ -1,9 +1,9 @@
-//! How much processor time a turn took.
+//! Measures the processor time of a turn.
 //!
-//! The clock is read around every turn anyway, and where a thread has its core to itself that is the time it used. But another thread may
-//! be given the core in the middle of a turn, for milliseconds on a busy machine; whoever had the turn would pay for it, and since
-//! credit is small and debt is not, chance would favour those who always have work. So turns that took longer than they should are
-//! measured in processor time. Cost: a system call for each such turn, and one a quota at most, by which the next is measured.
+//! The clock is read around every turn anyway, and where a thread has its core to itself that is the time it used. But the kernel may give the core
+//! to another thread in the middle of a turn, for milliseconds on a busy machine; the query of that turn would pay for it, and since credit is small
+//! and debt is not, chance would favour those who always have work. So turns that took longer than they should are measured in processor time. Cost:
+//! a system call for each such turn, and at most one a quota, as the base of the next measurement.
 
 use crate::terms::limits::METER_EVERY_NS;
 use world::clock::thread_cpu_ns;
@@ -40,7 +40,7 @@ impl Meter {
         used_ns
     }
 
-    /// What was used since `begin_ns`: all since the last reading, without what may have been used before.
+    /// Time used since `begin_ns`: all since the last reading, without the part that may have been used before.
     fn since(&self, begin_ns: u64, cpu_ns: u64, quota_ns: u64) -> u64 {
         let all_ns = cpu_ns - self.cpu_ns;
         all_ns.saturating_sub(begin_ns - self.at_ns).max(all_ns.min(quota_ns))

@@ -2,7 +2,7 @@
 //!
 //! Operators inside small scope instances are called for less time than a reading takes. So a look that follows others closely gets the
 //! last reading again, for at most [`LOOKS_SKIPPED_MAX`] looks or about [`LOOKS_APART_NS`]; where looks are further apart each one reads.
-//! What is spent between two readings is split evenly among the operators called in between.
+//! The time between two readings is split evenly among the operators called in between.
 
 use crate::terms::limits::{LOOKS_APART_NS, LOOKS_SKIPPED_MAX};
 use std::cell::Cell;
@@ -20,7 +20,7 @@ impl Pace {
         Pace { now_ns: Cell::new(0), skip: Cell::new(0), skipped: Cell::new(0) }
     }
 
-    /// Somebody else just read it.
+    /// Takes over a reading of the clock made elsewhere.
     #[inline]
     pub(crate) fn set(&self, now_ns: u64) {
         self.now_ns.set(now_ns);
@@ -33,7 +33,7 @@ impl Pace {
         self.skip.set(0);
     }
 
-    /// The time, or what it was shortly before.
+    /// The time, or a reading from shortly before.
     #[inline]
     pub(crate) fn look(&self) -> u64 {
         let left = self.skip.get();

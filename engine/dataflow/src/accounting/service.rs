@@ -1,13 +1,13 @@
-//! Service: work that goes on for as long as something is kept, a turn at a time, and belongs to no query.
+//! Services: background work that lives as long as some state, runs a turn at a time, and belongs to no query.
 //!
-//! Question: how is the upkeep of a kept answer listed, charged and ended as a query is? Idea: each of its turns works under a watch of
-//! its own. A turn that comes to its first look, or to its first charge, enters the list of queries there, with a number of its own, and
-//! leaves it when it ends. A kill, and the time that its tenant allows for one query, end it at its next look; bytes end it where what it
-//! holds by itself, in this turn and between turns, is more than an account allows. Where there is no room only for what others hold at this
-//! moment, its bytes are counted and it goes on, since an end would be for good.
+//! Problem: the maintenance of a standing answer must be listed, charged and ended as a query is. Idea: each of its turns works under a watch of its
+//! own. At its first look, or its first charge, a turn enters the list of queries, with a number of its own, and leaves it when it ends. A kill, and
+//! the time that its tenant allows for one query, end the service at its next look; its bytes end it where those that it holds itself, in this turn
+//! and between turns, exceed the limit of an account. Where an account is over its limit only through others' bytes, its own are counted and it goes
+//! on, since an end would be for good.
 //!
-//! Invariant: once a service was ended, each turn of it ends at its first look. It takes no place among the queries that its tenant may
-//! run at once: what is kept must follow the commits. Cost of a turn that neither looks nor charges: one allocation.
+//! Invariant: once a service was ended, each turn of it ends at its first look. It needs no admission: maintained state must follow the commits. Cost
+//! of a turn that neither looks nor charges: one allocation.
 
 use crate::accounting::accounts::Accounts;
 use crate::accounting::watch::{self, Entered, Stopped, Watch};
@@ -46,21 +46,21 @@ impl Services {
 /// Why a service was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Somebody said so, for this reason.
+    /// By a command, for this reason.
     Told(String),
-    /// A turn took longer than its accounts allow: so many nanoseconds.
+    /// A turn took longer than its accounts allow, in nanoseconds.
     Time(u64),
-    /// This account has no room for more than so many bytes.
+    /// The limit of this account in bytes is lower than its own usage.
     Bytes(Level, u64),
 }
 
-/// Work that goes on a turn at a time. Cheap to clone.
+/// A service. Cheap to clone.
 #[derive(Clone)]
 pub struct Service {
     work: Arc<Work>,
 }
 
-/// Gives numbers to queries and to turns of services.
+/// The counter of numbers for queries and for turns of services.
 pub(crate) type Numbers = Arc<AtomicU64>;
 
 struct Work {
@@ -105,7 +105,7 @@ impl Service {
         };
         Service { work: Arc::new(work) }
     }
-    /// The thread works for this service until what comes back is dropped.
+    /// Makes the thread work for this service until the returned guard is dropped.
     pub fn begin(&self) -> ServiceTurn {
         let turn = Arc::new(Turn {
             work: self.work.clone(),
@@ -117,11 +117,11 @@ impl Service {
         });
         ServiceTurn { watched: Some(watch::enter(Arc::new(Watched(turn.clone())))), turn }
     }
-    /// Between its turns it holds so many bytes from now on; they are on an account already.
+    /// Sets the bytes that it holds between its turns; they are on an account already.
     pub fn keeps(&self, bytes: u64) {
         self.work.kept_bytes.store(bytes, Relaxed);
     }
-    /// Ends it: the turn under way, and each that begins later.
+    /// Ends it: the current turn, and each that begins later.
     pub fn end(&self, reason: &str) {
         self.work.end(Ending::Told(reason.to_string()));
     }
@@ -131,7 +131,7 @@ impl Service {
     }
 }
 
-/// What a turn is in the list: its number, its accounts, and the reading of the clock at which its time is over.
+/// The entry of a turn in the list: its number, its accounts, and its deadline on the clock.
 struct Listed {
     number: u64,
     accounts: Accounts,
@@ -163,7 +163,7 @@ impl Turn {
     }
 }
 
-/// A turn as the thread's watch.
+/// A turn as the watch of its thread.
 struct Watched(Arc<Turn>);
 
 impl Watched {
@@ -206,7 +206,7 @@ impl Watch for Watched {
     }
 }
 
-/// A turn of a service, for as long as it lives.
+/// A turn of a service; dropping it ends the turn.
 #[must_use]
 pub struct ServiceTurn {
     watched: Option<Entered>,

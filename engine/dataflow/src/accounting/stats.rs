@@ -1,4 +1,4 @@
-//! What the vertices and scopes of a query did so far, on all executors, readable while it runs.
+//! Counters of the vertices and scopes of a query, over all executors, readable while it runs.
 
 use std::sync::atomic::AtomicU64;
 

@@ -1,15 +1,15 @@
-//! Stride scheduling: who, of those that have something to do, gets the next turn, so that time follows shares.
+//! Stride scheduling: chooses the next of the runnable members, so that time follows shares.
 //!
-//! Everyone has a `pass`: the time used, divided by the share. The runnable one with the least pass is next. One that had nothing to do
-//! starts again at the pass of the last one chosen, but for a small credit, so that idling saves up no claim and moments of it lose none;
-//! what it used too much it still owes. Cost: two steps in an ordered set a turn. (Waldspurger and Weihl, "Stride scheduling: deterministic proportional-share resource management".)
+//! Each member has a `pass`: the time used, divided by the share. The runnable one with the least pass is next. A member that was idle starts again
+//! at the pass of the last one chosen, less a small credit, so that idling saves up no claim and short pauses lose none; a debt stays. Cost: two
+//! steps in an ordered set a turn. (Waldspurger and Weihl, "Stride scheduling: deterministic proportional-share resource management".)
 
 use crate::terms::limits::{ACCOUNTS_SLACK, CREDIT_NS_MAX};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::hash::Hash;
 
-/// The share of one that nobody set.
+/// The share of a member without one of its own.
 pub(crate) const SHARE_DEFAULT: u32 = 100;
 
 struct Account {
@@ -18,7 +18,7 @@ struct Account {
     /// The turn since which it waits; those with equal passes go in this order.
     since: u64,
     runnable: bool,
-    /// Someone set its share, so it is kept.
+    /// Its share was set, so the entry is kept.
     declared: bool,
 }
 
@@ -52,7 +52,7 @@ impl<K: Copy + Eq + Hash + Ord> Stride<K> {
         })
     }
 
-    /// Forgets those who have nothing to do, owe nothing and were not declared: they would begin alike.
+    /// Forgets idle members without debts or declared shares: they would begin alike.
     fn prune(&mut self) {
         let floor = self.floor;
         self.accounts.retain(|_, account| account.runnable || account.declared || account.pass > floor);
@@ -77,7 +77,7 @@ impl<K: Copy + Eq + Hash + Ord> Stride<K> {
         self.turns += 1;
     }
 
-    /// Who is next; it stays runnable.
+    /// The next member; it stays runnable.
     pub(crate) fn next(&mut self) -> Option<K> {
         let (pass, _, key) = *self.runnable.first()?;
         self.floor = pass;
@@ -118,7 +118,7 @@ impl<K: Copy + Eq + Hash + Ord> Stride<K> {
         }
     }
 
-    /// It is gone for good.
+    /// Removes a member.
     pub(crate) fn remove(&mut self, key: K) {
         if let Some(account) = self.accounts.remove(&key)
             && account.runnable
@@ -149,7 +149,7 @@ impl<K: Copy + Eq + Hash + Ord> Stride<K> {
 mod tests {
     use super::*;
 
-    /// Gives `turns` turns of equal length to those who are always runnable; returns how many each got.
+    /// Gives `turns` turns of equal length to members that are always runnable; returns how many each got.
     fn run(stride: &mut Stride<usize>, turns: usize, members: usize) -> Vec<usize> {
         let mut got = vec![0; members];
         for _ in 0..turns {

@@ -1,14 +1,14 @@
-//! Tablets: parts of the data that work is routed by, more of them than executors, and who hosts each.
+//! Tablets: parts of the data by which work is routed, more of them than executors, and their placement.
 //!
 //! This crate does not know what lies in a tablet; a graph's may be the vertices whose number falls into a range. A message on a
 //! [`Route::Tablet`](crate::Route::Tablet) edge is split by tablet, and each part goes to the executor that hosts its tablet, so that
 //! what is read there stays in that core's caches. On a [`Route::Placed`](crate::Route::Placed) edge that is a preference, and a message
-//! is split by executor. Time spent on a tablet's messages is its load, or what operators say of it
+//! is split by executor. Time spent on a tablet's messages is its load, or the part of it that operators report
 //! ([`worked_on`](crate::Context::worked_on)).
 //!
-//! The balancer looks every [`BALANCE_EVERY_NS`]: where the busiest executor's tablets took clearly more than the idlest one's, it moves
-//! tablets from the one to the other, those first that bring the two closest. A move redirects queries that begin after it; those that
-//! run go on as they began, for their operators hold what came so far (Banyan, section 4.5). So no query notices one but by its speed.
+//! The balancer looks every [`BALANCE_EVERY_NS`]: where the busiest executor's tablets took clearly more than the idlest one's, it moves tablets from
+//! the one to the other, those first that bring the two closest. A move redirects queries that begin after it; running queries keep the old
+//! placement, since their operators hold earlier messages (Banyan, section 4.5). So a move changes no query but in speed.
 
 use crate::terms::ids::TabletNo;
 use crate::terms::limits::{
@@ -28,7 +28,7 @@ pub(crate) const NO_TABLET: u32 = u32::MAX;
 pub struct TabletInfo {
     /// Its number.
     pub tablet: TabletNo,
-    /// Who hosts it for queries that begin now.
+    /// The executor that hosts it for queries that begin now.
     pub executor: usize,
     /// Time spent on its messages since the runtime started, in nanoseconds.
     pub busy_ns: u64,
@@ -41,15 +41,15 @@ pub struct TabletInfo {
 pub struct TabletMove {
     /// The tablet.
     pub tablet: TabletNo,
-    /// Who hosted it.
+    /// The executor that hosted it.
     pub from: usize,
-    /// Who hosts it from then on.
+    /// The executor that hosts it from then on.
     pub to: usize,
     /// When, by the monotonic clock.
     pub at_ns: u64,
 }
 
-/// Who hosts which tablet. A query keeps the one it began with.
+/// The host of each tablet. A query keeps the placement it began with.
 pub(crate) type Placement = Arc<[u32]>;
 
 pub(crate) struct Tablets {
@@ -62,15 +62,15 @@ pub(crate) struct Tablets {
     moves: Mutex<VecDeque<TabletMove>>,
 }
 
-/// What the balancer saw last.
+/// The balancer's state from its last look.
 pub(crate) struct Balancer {
     seen_ns: Vec<u64>,
-    /// Load of late: half of it is older than one look.
+    /// Recent load: half of it is older than one look.
     load_ns: Vec<u64>,
 }
 
 impl Tablets {
-    /// Hosted in turns.
+    /// Placed round-robin.
     pub(crate) fn new(tablets: usize, executors: usize, balances: bool) -> Tablets {
         Tablets {
             executors,
@@ -138,7 +138,7 @@ impl Balancer {
         Balancer { seen_ns: vec![0; tablets], load_ns: vec![0; tablets] }
     }
 
-    /// Looks at what was done since the last look, and moves tablets if that was uneven.
+    /// Compares the loads since the last look, and moves tablets if they were uneven.
     pub(crate) fn look(&mut self, tablets: &Tablets) {
         for tablet in 0..tablets.count() {
             let busy_ns = tablets.busy_ns[tablet].load(Relaxed);

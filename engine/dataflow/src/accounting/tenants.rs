@@ -1,4 +1,4 @@
-//! Who runs next on an executor: tenants and roots by their shares, within a tenant its users, within a user its queries.
+//! Chooses what runs next on an executor: tenants and roots by their shares, within a tenant its users, within a user its queries.
 //!
 //! The upper levels of the paper's operator tree (Banyan, section 4.2), each with stride scheduling of its own, so that neither many users
 //! nor many queries make a tenant's part larger. Within a user a query weighs less the longer it has run, so that a short one overtakes
@@ -15,7 +15,7 @@ pub(crate) enum Payer {
     Root(usize),
 }
 
-/// Whose a query is.
+/// The tenant and user of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) tenant: u32,
@@ -80,12 +80,12 @@ impl Tenants {
         self.payers.charge(Payer::Root(root), used_ns, more);
     }
 
-    /// Somebody else worked for this tenant.
+    /// A root worked for this tenant.
     pub(crate) fn owe(&mut self, tenant: u32, used_ns: u64) {
         self.payers.owe(Payer::Tenant(tenant), used_ns);
     }
 
-    /// A query used time, `share` of what it used counting in full at 100.
+    /// Charges a query for time; within its user the time counts as `100 / share` times as much.
     pub(crate) fn charge(&mut self, owner: Owner, query: u64, used_ns: u64, share: u32, more: bool) {
         let Some(users) = self.tenants.get_mut(&owner.tenant) else { return };
         let Some(queries) = users.queries.get_mut(&owner.user) else { return };
@@ -95,7 +95,7 @@ impl Tenants {
         self.payers.charge(Payer::Tenant(owner.tenant), used_ns, !users.stride.is_idle());
     }
 
-    /// A query is over, or has become somebody else's.
+    /// A query is over, or has moved to another owner.
     pub(crate) fn remove(&mut self, owner: Owner, query: u64) {
         let Some(users) = self.tenants.get_mut(&owner.tenant) else { return };
         let Some(queries) = users.queries.get_mut(&owner.user) else { return };
@@ -112,8 +112,8 @@ impl Tenants {
     }
 }
 
-/// What a query that has run so long weighs beside others of its user: 100 at first, half as much each time its running time doubles
-/// beyond [`DECAY_AFTER_NS`], never less than a 64th.
+/// The weight of a query that has run so long, beside others of its user: 100 at first, half as much each time its running time doubles beyond
+/// [`DECAY_AFTER_NS`], never less than a 64th.
 pub(crate) fn weight(used_ns: u64) -> u32 {
     let doublings = (used_ns / DECAY_AFTER_NS).checked_ilog2().map_or(0, |doublings| doublings + 1);
     (SHARE_DEFAULT >> doublings.min(DECAY_LEVELS_MAX)).max(1)

@@ -1,12 +1,12 @@
-//! What watches over a loop inside one operator call: the query's end, its deadline and its bytes.
+//! Watches over a loop inside one operator call: the query's end, its deadline and its bytes.
 //!
-//! The scheduler can end a query only between two calls of its operators. An expression may loop for long within one call, so it asks
-//! here: [`spend`] counts its work and looks at the clock and the query now and then, and pauses the whole turn where its time is over
-//! (see [`world::fiber`]), so that other queries go on; [`LoopBytes`] charges what it has built so far to the
-//! query's account, and gives it back when it is dropped. Both fail with [`Stopped`] once the query is over; the loop hands the error on.
+//! The scheduler can end a query only between two calls of its operators. An expression may loop for long within one call, so the loop calls this
+//! module: [`spend`] counts its work, looks at the clock and the query now and then, and pauses the whole turn where its time is over (see
+//! [`world::fiber`]), so that other queries go on; [`LoopBytes`] charges the bytes it has built so far to the query's account, and gives them back
+//! when it is dropped. Both fail with [`Stopped`] once the query is over; the loop returns the error.
 //!
-//! The runtime says who works on a thread for as long as a turn lasts ([`enter`]); work outside of a query, such as constants that are
-//! computed before one starts, gets a [`Limited`] watch of its own. A thread without a watch is not limited.
+//! The runtime sets the watch of a thread for each turn ([`enter`]); work outside of a query, such as constants that are computed before one starts,
+//! gets a [`Limited`] watch of its own. A thread without a watch is not limited.
 //!
 //! Invariant: the bytes charged are at least those held, and at most [`SLACK_BYTES`] more. Cost: a thread-local counter for each
 //! [`spend`], a clock reading for each [`UNITS_PER_LOOK`] units.
@@ -27,7 +27,7 @@ pub const UNITS_PER_LOOK: u64 = 4_096;
 /// Bytes drawn from the query's account at once.
 const GRAIN_BYTES: u64 = 64 << 10;
 
-/// Bytes that stay drawn although they are not held any more.
+/// Bytes that stay drawn although they are no longer held.
 const SLACK_BYTES: u64 = 1 << 20;
 
 /// Why a loop has to end.
@@ -35,7 +35,7 @@ const SLACK_BYTES: u64 = 1 << 20;
 pub enum Stopped {
     /// The query has ended, or its time is over.
     Time,
-    /// It would hold more bytes than it may.
+    /// It would pass its limit of bytes.
     Bytes,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Someone who may end work.
+/// Can end work.
 pub trait Watch {
     /// Must the work end?
     fn look(&self, now_ns: u64) -> Result<(), Stopped>;
@@ -58,7 +58,7 @@ pub trait Watch {
     fn charge(&self, bytes: u64) -> Result<(), Stopped>;
     /// Gives bytes back.
     fn release(&self, bytes: u64);
-    /// Is the work over, and nothing of what it finds from now on used?
+    /// Is the work over, so that nothing it finds from now on is used?
     fn is_over(&self, _: u64) -> bool {
         false
     }
@@ -69,13 +69,13 @@ thread_local! {
     static METER: Meter = const { Meter::new() };
 }
 
-/// What a thread knows of the work that it does just now; one look-up finds all of it.
+/// The state of a thread's present work; one look-up finds all of it.
 struct Meter {
     /// Units until the next look.
     units_left: Cell<u64>,
     held_bytes: Cell<u64>,
     charged_bytes: Cell<u64>,
-    /// The work was told to end.
+    /// The work was ended by command.
     told: Cell<bool>,
     paused: Cell<Paused>,
 }
@@ -92,14 +92,14 @@ impl Meter {
     }
 }
 
-/// Time that work was paused for, and what the thread worked for others meanwhile.
+/// Time that work was paused for, and the thread's work for others meanwhile.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Paused {
     pub(crate) wall_ns: u64,
     pub(crate) cpu_ns: u64,
 }
 
-/// A clock that stands still while the work that asks is paused, in nanoseconds: for work that measures itself.
+/// A clock that stands still while the caller's work is paused, in nanoseconds: for work that measures itself.
 pub fn work_clock_ns() -> u64 {
     monotonic_ns() - METER.with(|meter| meter.paused.get().wall_ns)
 }
@@ -110,7 +110,7 @@ pub(crate) fn take_paused() -> Paused {
     METER.with(|meter| meter.paused.take())
 }
 
-/// For as long as it lives, the thread works for this watch; then for whom it worked before.
+/// The thread works for this watch as long as the guard lives; then for the watch before it.
 #[must_use]
 pub struct Entered {
     before: Option<Arc<dyn Watch>>,
@@ -141,7 +141,7 @@ impl Drop for Entered {
     }
 }
 
-/// Counts work of so many units.
+/// Counts `units` of work.
 ///
 /// # Errors
 /// The work must end.
@@ -172,7 +172,7 @@ fn look() -> Result<(), Stopped> {
     if is_news || !fiber::is_due(now_ns) { outcome } else { ask(pause(now_ns)) }
 }
 
-/// Lets the thread work for others; returns the clock afterwards. What the thread knows of this work is put away meanwhile.
+/// Lets the thread work for others; returns the clock afterwards. The state of this work is put away meanwhile.
 fn pause(now_ns: u64) -> u64 {
     let began_cpu_ns = thread_cpu_ns();
     let watch = WATCH.take();
@@ -195,14 +195,14 @@ fn pause(now_ns: u64) -> u64 {
     back_ns
 }
 
-/// Lets the thread work for others, for who waits for what they hold. Where nothing may pause it returns at once.
+/// Lets the thread work for others, for a caller that waits for something they hold. Returns at once where nothing may pause it.
 pub fn give_way() {
     if fiber::is_running() {
         pause(monotonic_ns());
     }
 }
 
-/// Counts work of so many units, which leave so many bytes until the whole turn of this work is over.
+/// Counts `units` of work, and `bytes` that stay allocated until the whole turn of this work is over.
 ///
 /// # Errors
 /// The work must end.
@@ -225,7 +225,7 @@ pub struct LoopBytes {
 }
 
 impl LoopBytes {
-    /// Holds so many bytes now.
+    /// Sets the bytes that it holds.
     ///
     /// # Errors
     /// They are more than the account has left, or the work must end.
@@ -236,7 +236,7 @@ impl LoopBytes {
         self.shrink(self.bytes - bytes);
         Ok(())
     }
-    /// Holds so many more.
+    /// Holds `more` bytes than before.
     ///
     /// # Errors
     /// As [`LoopBytes::set`].
@@ -290,7 +290,7 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// From now on so long, and so many bytes.
+    /// A watch with a time limit from now, and a limit of bytes.
     pub fn new(time: Duration, bytes_max: u64) -> Arc<Limited> {
         let until_ns = after_ns(time);
         Arc::new(Limited::until(until_ns, bytes_max))
@@ -313,7 +313,7 @@ impl Watch for Limited {
     }
 }
 
-/// Watches over work that is only tried on the thread that asks, and remembers whether it stopped it.
+/// Watches over work that is only tried on the calling thread, and remembers whether it stopped it.
 pub(crate) struct Tripwire {
     limits: Limited,
     tripped: AtomicBool,
@@ -346,8 +346,8 @@ impl Watch for Tripwire {
     }
 }
 
-/// Tries work on the thread that asks, for the time that a pipeline gets there. None where that or the bytes do not suffice, or
-/// where it panics: then it is to be begun anew on the executors, so it must leave nothing behind.
+/// Tries work on the calling thread, within the time limit of a pipeline there. None where the time or the bytes do not suffice, or where it panics:
+/// the caller then begins anew on the executors, so the work must leave nothing behind.
 pub fn try_here<T>(bytes_max: u64, work: impl FnOnce() -> T) -> Option<T> {
     let wire = Arc::new(Tripwire::until(monotonic_ns() + PIPELINE_NS_MAX, bytes_max));
     let _watched = enter(wire.clone());

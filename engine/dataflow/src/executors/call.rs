@@ -1,4 +1,4 @@
-//! A call of an operator on an executor: what it sends goes to where its edges lead, and what it holds is charged to its query.
+//! A call of an operator on an executor: routes its messages along the edges, and charges its bytes to the query.
 
 use crate::accounting::tablets::NO_TABLET;
 use crate::executors::local::QueryAccess;
@@ -283,7 +283,7 @@ impl<M: Message> Call<'_, M> {
             }
         }
     }
-    /// To the twin here unless messages queue there; a large message is split with executors that have nothing to do.
+    /// To the twin on this executor unless messages queue there; a large message is split with idle executors.
     fn spread(&mut self, edge: &Edge<M>, level: &Arc<Level>, message: M) {
         let (shared, me) = (self.here.shared, self.here.local.me);
         let busy = shared.queue_length(edge.to, edge.port, me) >= SPREAD_LOCAL_MESSAGES_MAX;
@@ -300,8 +300,8 @@ impl<M: Message> Call<'_, M> {
             self.carry(edge, level, executor, NO_TABLET, part);
         }
     }
-    /// As [`spread`](Self::spread), but a large message of an operator that has no twin goes to who hosts the tablets of its rows, once
-    /// somebody had nothing to do. What twins make stays where it is as long as all have work.
+    /// As [`spread`](Self::spread), but once some executor was idle, a large message of an operator that has no twin goes to the hosts of its rows'
+    /// tablets. Output of twins stays on their executors as long as all have work.
     fn place(&mut self, edge: &Edge<M>, level: &Arc<Level>, placing: &Placing<M>, message: M) {
         let shared = self.here.shared;
         let is_wanted = || shared.is_shared_out.load(Ordering::Relaxed) || self.is_anyone_idle();

@@ -1,8 +1,8 @@
-//! What is thrown away early: all that feeds a limit, a scope instance that has its answer, a loop that found what it looked for.
+//! Early termination: all work that feeds a limit, a scope instance that has its answer, a loop that found its goal.
 //!
-//! Outside scopes, and in instances that span executors, everything thrown away is settled like work that was done, so completion stays
-//! exact: the closed vertices complete in their order, from the sources down, and the limit hears of the end. Other instances go as a whole,
-//! with their operators, mailboxes and all instances within, at a cost of what is alive of them; nothing is sent and nobody is asked.
+//! Outside scopes, and in instances that span executors, all dropped work is settled like work that was done, so completion stays exact: the closed
+//! vertices complete in their order, from the sources down, and the limit gets its end. Other instances are dropped as a whole, with their operators,
+//! mailboxes and inner instances, at a cost proportional to their live parts, without messages.
 
 use crate::Message;
 use crate::executors::local::{QueryAccess, drop_quietly};
@@ -76,7 +76,7 @@ impl<M: Message> QueryAccess<'_, M> {
         messages.chain(held).for_each(|delivery| self.discard(at.node, vertex, delivery));
     }
 
-    /// A vertex needs no more input: what leads only to it goes.
+    /// A vertex needs no more input: drops all work that leads only to it.
     pub(crate) fn close_inputs(&mut self, vertex: usize, node: usize) {
         // Executors are told; this one need not wait for that.
         if let Some(level) = self.level(node).cloned() {

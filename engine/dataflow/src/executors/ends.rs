@@ -152,9 +152,9 @@ impl<M: Message> QueryAccess<'_, M> {
         }
     }
 
-    /// A seat is done: its tokens go on, or its instance ends.
+    /// A seat is done: sends its tokens, or ends its instance.
     ///
-    /// The instance cannot go away before the last token is on its way, because whoever waits for that token is not done.
+    /// The instance cannot go away before the last token is on its way, because the receiver of that token is not done.
     pub(crate) fn seat_done(&mut self, at: At) {
         let node = at.node;
         if self.local.tree.seat(at).done {
@@ -218,7 +218,7 @@ impl<M: Message> QueryAccess<'_, M> {
         }
     }
 
-    /// An ingress has had all its input: what it left open ends now.
+    /// An ingress has had all its input: ends the instances that it left open.
     pub(crate) fn end_left_open(&mut self, at: At) {
         let mut open = std::mem::take(&mut self.local.tree.station(at).head.open);
         open.drain(..).for_each(|opened| self.end_entry(opened));

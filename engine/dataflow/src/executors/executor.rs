@@ -1,4 +1,4 @@
-//! One executor: a thread that takes commands, fires timers, and gives one quota at a time to whoever is next.
+//! One executor: a thread that takes commands, fires timers, and gives one quota at a time to the next query or root.
 //!
 //! Between two turns it looks at its inbox and its timers, so a kill, a deadline or a new query waits for one turn at most. With
 //! nothing to run it looks a little longer ([`IDLE_SPIN_NS`]), then sleeps until a command or the next timer.
@@ -39,7 +39,7 @@ struct RootSlot {
     is_woken: bool,
 }
 
-/// A root after a turn: where it stands, and who pays for how much of its time.
+/// A root after a turn: its status, and the time that it charges to tenants.
 type RootTurn = (Box<dyn Root>, RootStatus, Vec<(TenantNo, u64)>);
 
 /// Where a root is.
@@ -156,7 +156,7 @@ impl<M: Message> Executor<M> {
         }
     }
 
-    /// After a panic in its own books, which nobody's net caught: every query that is here ends, and the thread serves on.
+    /// After a panic of the scheduler itself: ends every query on this executor, and the thread serves on.
     fn begin_anew(&mut self, panicked: &Panicked) {
         for (id, mut local) in std::mem::take(&mut self.queries) {
             local.shared.stop(Some(of_scheduler(panicked.clone())));
@@ -172,8 +172,8 @@ impl<M: Message> Executor<M> {
         numbers.into_iter().for_each(|number| self.wake_root(number));
     }
 
-    /// Takes a command, or gives a turn; true if there was one to take or give. For executors without a thread: see `stepped`. Timers do
-    /// not fire, so what only a timer would wake sleeps on.
+    /// Takes a command, or gives a turn; true if there was one. For executors without a thread: see `stepped`. Timers do not
+    /// fire, so work that only a timer would wake sleeps on.
     pub(crate) fn step(&mut self, command_first: bool) -> bool {
         if !self.ended.is_empty() {
             self.drop_some();
@@ -275,7 +275,7 @@ impl<M: Message> Executor<M> {
         }
     }
 
-    /// Does something to a query here, taking it in if it is new, and schedules it. A query that ended is left alone.
+    /// Changes a query on this executor, taking it in if it is new, and schedules it. A query that ended is left alone.
     fn with_query(&mut self, query: &Shared<M>, change: impl FnOnce(QueryAccess<'_, M>)) {
         let id = query.id;
         if !self.queries.contains_key(&id) {
@@ -301,7 +301,7 @@ impl<M: Message> Executor<M> {
         }
     }
 
-    /// Wakes something of a query that is here, and schedules it.
+    /// Wakes a part of a query on this executor, and schedules it.
     fn wake(&mut self, id: u64, change: impl FnOnce(QueryAccess<'_, M>)) {
         if let Some(query) = self.queries.get(&id).map(|local| local.shared.clone()) {
             self.with_query(&query, change);
@@ -335,8 +335,7 @@ impl<M: Message> Executor<M> {
         }
     }
 
-    /// Drops all of a query that ended. A call of it that has paused finds that at its next look; where that is not enough, it goes on in
-    /// its turns until it ends.
+    /// Drops all of a query that ended. A paused call of it finds that at its next look; until it has ended it goes on in its turns.
     fn forget(&mut self, id: u64) {
         let slice = self.slice(monotonic_ns());
         let Some(local) = self.queries.get_mut(&id) else { return };
@@ -353,7 +352,7 @@ impl<M: Message> Executor<M> {
         }
     }
 
-    /// Drops some of what ended queries hold.
+    /// Drops a part of the memory of ended queries.
     fn drop_some(&mut self) {
         if let Some(local) = self.ended.last_mut()
             && !local.drop_some()
@@ -430,7 +429,7 @@ impl<M: Message> Executor<M> {
         }
     }
 
-    /// Announces that the query is blocked here, then looks once more: whoever makes room between the two sees the announcement.
+    /// Announces that the query is blocked on this executor, then looks once more: a thread that makes room in between sees the announcement.
     fn stuck(&mut self, id: u64, now_ns: u64) {
         let local = self.queries.get_mut(&id).expect("it just ran");
         local.shared.set_blocked(self.me, true);
@@ -538,7 +537,7 @@ impl<M: Message> Executor<M> {
     }
 }
 
-/// A panic of the scheduler in the name of a query, which ends that query alone: all that it has here is dropped.
+/// A panic of the scheduler on behalf of a query, which ends that query alone: all its parts on this executor are dropped.
 fn of_scheduler(panicked: Panicked) -> Fault {
     Fault::Panicked { operator: "scheduler".into(), message: panicked.message }
 }

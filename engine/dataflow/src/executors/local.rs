@@ -1,9 +1,9 @@
-//! One query on one executor: its tree of operators, and how messages and news reach them.
+//! One query on one executor: its tree of operators, and delivery of messages and events to them.
 //!
-//! Reading order: `local` (what there is, and what comes in), `turn` (which operator runs next, and for how long), `step` (one call of one
-//! operator, and where it stands afterwards), `ends` and `closing` (how scope instances end, well or early).
+//! Reading order: `local` (the state, and incoming commands), `turn` (which operator runs next, and for how long), `step` (one call of one operator,
+//! and its state afterwards), `ends` and `closing` (how scope instances end, well or early).
 //!
-//! All of them are written for [`QueryAccess`]: the query as everyone sees it, and what of it is here, in the hands of one caller.
+//! All of them are written for [`QueryAccess`]: the shared query, and its part on this executor, in the hands of one caller.
 
 use crate::accounting::latch::Latch;
 use crate::accounting::ledger::BudgetExceeded;
@@ -28,13 +28,13 @@ use world::panics::caught;
 pub(crate) struct LocalQuery<M: Message> {
     pub(crate) shared: Shared<M>,
     pub(crate) work: Work<M>,
-    /// What came in while a turn was paused, in order.
+    /// Commands that came while a turn was paused, in order.
     pub(crate) later: Vec<Command<M>>,
-    /// What the call in which it has paused waits for.
+    /// The latch for which the paused call waits.
     pub(crate) awaited: Option<Arc<Latch>>,
     /// Among its user's runnable queries.
     pub(crate) in_ring: bool,
-    /// On whose books it is here.
+    /// The tenant and user on whose account it runs on this executor.
     pub(crate) owner: Owner,
     /// Time it had on this executor.
     pub(crate) used_ns: u64,
@@ -57,7 +57,7 @@ pub(crate) enum Work<M: Message> {
     InHand,
 }
 
-/// What of a query is on one executor.
+/// The part of a query on one executor.
 pub(crate) struct Local<M: Message> {
     pub(crate) me: usize,
     pub(crate) tree: Tree<M>,
@@ -66,7 +66,7 @@ pub(crate) struct Local<M: Message> {
     /// Counted messages at the ports of vertices inside narrow scopes; see `QueryShared::queue_place`.
     pub(crate) queued: Vec<usize>,
     pub(crate) waiting: Vec<At>,
-    /// Who has asked for a waker, by its number.
+    /// Operators that asked for a waker, by its number.
     pub(crate) parked: HashMap<u64, At, foldhash::fast::FixedState>,
     pub(crate) ticket_next: u64,
     pub(crate) instance_next: u32,
@@ -75,7 +75,7 @@ pub(crate) struct Local<M: Message> {
     /// Set where no error can be returned (a send that broke the budget); ends the query after the call.
     pub(crate) fault: Option<Fault>,
     pub(crate) pace: Pace,
-    /// From when on the turn ends if somebody else wants the executor.
+    /// The time from which the turn ends if another task wants the executor.
     pub(crate) wanted_from_ns: u64,
     pub(crate) tally: Tally,
 }
@@ -118,7 +118,7 @@ impl<M: Message> LocalQuery<M> {
         }
     }
 
-    /// Drops some of what it holds, after its end; true if more is left.
+    /// Drops a part of its memory, after its end; true if more is left.
     pub(crate) fn drop_some(&mut self) -> bool {
         match &mut self.work {
             // After a panic nobody knows what is left: the rest is dropped at once.
@@ -127,7 +127,7 @@ impl<M: Message> LocalQuery<M> {
         }
     }
 
-    /// True while a turn has paused.
+    /// True while a turn is paused.
     pub(crate) fn is_paused(&self) -> bool {
         matches!(self.work, Work::Paused(_))
     }
@@ -146,7 +146,7 @@ impl<M: Message> QueryAccess<'_, M> {
         QueryAccess { shared: self.shared, local: self.local }
     }
 
-    /// The node of an instance that spans executors, if it is here.
+    /// The node of an instance that spans executors, if it is on this executor.
     pub(crate) fn node_if(&self, level: &Level) -> Option<usize> {
         if level.number == 0 { Some(ROOT) } else { self.local.wide.get(&level.number).copied() }
     }
@@ -382,7 +382,7 @@ impl<M: Message> QueryAccess<'_, M> {
         !self.local.waiting.is_empty()
     }
 
-    /// Operators that wait are asked again.
+    /// Calls waiting operators again.
     pub(crate) fn wake_waiting(&mut self) {
         for at in std::mem::take(&mut self.local.waiting) {
             self.local.tree.station(at).place = OperatorLocation::Idle;
@@ -390,7 +390,7 @@ impl<M: Message> QueryAccess<'_, M> {
         }
     }
 
-    /// A waker was called; the operator that asked for it is woken if it is still parked for that.
+    /// A waker was called: wakes the operator that asked for it, if it is still parked for that.
     pub(crate) fn wake_parked(&mut self, ticket: u64) {
         if let Some(at) = self.local.parked.remove(&ticket) {
             self.local.tree.station(at).place = OperatorLocation::Idle;

@@ -1,4 +1,4 @@
-//! What has something to do, in the order of a policy: the seats of one instance, and the instances of one crowd.
+//! Sets of members that have work, in the order of a policy: the seats of one instance, and the instances of one crowd.
 
 use crate::graphs::graph::Scope;
 use crate::graphs::policy::{InterPolicy, TagOrder};
@@ -62,7 +62,7 @@ impl ReadySeats {
             self.queue.retain(|other| usize::from(*other) != place);
         }
     }
-    /// To the back, if turns are taken.
+    /// To the back, under a policy of turns.
     #[inline]
     pub(crate) fn rotate(&mut self, place: usize) {
         if !self.ordered
@@ -72,7 +72,7 @@ impl ReadySeats {
             self.queue.push_back(place);
         }
     }
-    /// The first place, in order, for which `wanted` says so.
+    /// The first place, in order, that satisfies `wanted`.
     #[inline]
     pub(crate) fn find<T>(&self, scope: &Scope, mut wanted: impl FnMut(usize) -> Option<T>) -> Option<T> {
         if !self.ordered {
@@ -106,7 +106,7 @@ impl Link {
     pub(crate) const NONE: Link = Link { before: NO_NODE, after: NO_NODE };
 }
 
-/// Where the links of nodes are kept.
+/// Storage of the links of nodes.
 pub(crate) trait Links {
     fn link(&mut self, node: u32) -> &mut Link;
     fn after(&self, node: u32) -> u32;
@@ -222,7 +222,7 @@ impl ReadyInstances {
             }
         }
     }
-    /// The first node, in order, for which `wanted` says so.
+    /// The first node, in order, that satisfies `wanted`.
     #[inline]
     pub(crate) fn find<T>(
         &self,

@@ -1,7 +1,7 @@
-//! A station: one operator on one executor, its mailbox, what it holds, where it stands.
+//! A station: one operator on one executor, with its mailbox, its accounts and its status.
 //!
 //! The mailbox is one queue for all ports, so that what arrives on a channel stays in order, the ends of scope instances included.
-//! Messages on ports that must wait for others (`port_order`) are held aside until the gate opens. The operator itself is made on its
+//! Messages on ports that must wait for others (`port_order`) are buffered until the gate opens. The operator itself is made on its
 //! first call, not on the first message, so that a panicking factory is caught like any call.
 //!
 //! A station stays in its seat when the scope instance is over, with its mailbox and, if it can serve again, its operator: the next
@@ -13,14 +13,14 @@ use crate::queries::level::Account;
 use crate::{Message, Operator, Tag};
 use std::collections::VecDeque;
 
-/// What an operator is called for.
+/// The reasons for which an operator is called.
 pub(crate) enum Item<M> {
     Message(Delivery<M>),
     /// `resume`: a source at the start, or a peer's invitation.
     Resume,
     /// `on_completion`; `Account::Ack` if the executor was asked to acknowledge, `Free` if the operator came late.
     Completion(usize, Account),
-    /// Acknowledge, once all before it is done.
+    /// Acknowledge, once all earlier items are done.
     Acknowledge,
     /// `on_instance_end`.
     End,
@@ -47,7 +47,7 @@ pub(crate) enum OperatorLocation {
     Parked,
 }
 
-/// What an operator asked for that can be done only after its call.
+/// Requests of an operator that are carried out after its call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Wish {
     #[default]
@@ -80,7 +80,7 @@ pub(crate) struct Head {
     pub(crate) wish: Wish,
     /// The tablet of the message it was last called for.
     pub(crate) tablet: u32,
-    /// It asked for a waker in this call, of this number.
+    /// Number of the waker that it asked for in this call.
     pub(crate) ticket: Option<u64>,
 }
 
@@ -93,10 +93,10 @@ pub(crate) struct Station<M: Message> {
     pub(crate) gate_open: bool,
     /// Ends of ports behind the gate: an operator hears of a later port's end after the earlier ports'.
     pub(crate) held_completions: Vec<(usize, Account)>,
-    /// What the unfinished call was counted as, and whether it ends the scope instance here.
+    /// How the unfinished call was counted, and whether it ends the scope instance on this executor.
     pub(crate) current: Option<(Account, bool)>,
     pub(crate) place: OperatorLocation,
-    /// Ports whose completion was put into the inbox, and those it was called for.
+    /// Ports whose completion was put into the inbox, and ports whose completion it was called for.
     pub(crate) completions: u32,
     pub(crate) told: u32,
     /// The end of its scope instance was put into the inbox.
@@ -130,7 +130,7 @@ impl<M: Message> Station<M> {
         }
     }
 
-    /// Takes up work in a scope instance; what it held before was taken out.
+    /// Takes up work in a scope instance; the earlier content was taken out.
     pub(crate) fn move_in(&mut self, vertex: usize, tag: Tag, node: usize, gate_open: bool) {
         (self.head.vertex, self.head.tag, self.head.node) = (vertex, tag, node);
         (self.gate_open, self.completions, self.told, self.ending) = (gate_open, 0, 0, false);
@@ -153,7 +153,7 @@ impl<M: Message> Station<M> {
         self.current.is_some() || !self.inbox.is_empty()
     }
 
-    /// True if it was told of the end of all its `ports`, or has none, and nothing is left in its mailbox.
+    /// True if it has had the end of all its `ports`, or has none, and its mailbox is empty.
     #[inline]
     pub(crate) fn had_all(&self, ports: usize) -> bool {
         self.inbox.is_empty()
@@ -161,7 +161,7 @@ impl<M: Message> Station<M> {
             && u64::from(self.completions) == (1_u64 << ports) - 1
     }
 
-    /// Lets the held messages in.
+    /// Releases the buffered messages.
     pub(crate) fn open_gate(&mut self) {
         if !self.gate_open {
             self.gate_open = true;

@@ -1,4 +1,4 @@
-//! One call of one operator, and where it stands afterwards.
+//! One call of one operator, and its status afterwards.
 
 use crate::accounting::ledger::BudgetExceeded;
 use crate::accounting::watch;
@@ -13,7 +13,7 @@ use world::failpoint;
 use world::panics::caught;
 
 impl<M: Message> QueryAccess<'_, M> {
-    /// One call. Returns the clock after it, or what it was a few short calls ago.
+    /// Makes one call. Returns the clock after it, or a reading from a few short calls ago.
     pub(crate) fn step(&mut self, at: At, until_ns: u64, quota_ns: u64) -> u64 {
         let taken = self.local.tree.seat(at).station.take();
         let mut station = taken.expect("a ready seat has its station");
@@ -106,7 +106,7 @@ impl<M: Message> QueryAccess<'_, M> {
         }
     }
 
-    /// Calls the operator for the next thing in its mailbox. Returns how the call was counted, whether it ends the instance here, and the
+    /// Calls the operator for the next item in its mailbox. Returns how the call was counted, whether it ends the instance on this executor, and the
     /// outcome.
     fn call(&mut self, station: &mut Station<M>, until_ns: u64) -> (Account, bool, Result<Flow, Fault>) {
         let vertex = station.head.vertex;

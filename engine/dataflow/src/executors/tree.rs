@@ -1,4 +1,4 @@
-//! The scope instances of one query on one executor, and which of them has something to do.
+//! The scope instances of one query on one executor, and which of them have work.
 //!
 //! ```text
 //!  node 0: the whole query
@@ -34,14 +34,14 @@ pub(crate) struct At {
     pub(crate) place: usize,
 }
 
-/// The place of one member of the scope in one instance.
+/// The seat of one member of the scope in one instance.
 pub(crate) struct Seat<M: Message> {
     /// Of a vertex; taken out during a call. One that is not `occupied` waits for the next instance.
     pub(crate) station: Option<Box<Station<M>>>,
     pub(crate) occupied: bool,
     /// It has had all its input and is gone, or was never there.
     pub(crate) done: bool,
-    /// A limit took it away: what comes is thrown away.
+    /// Closed by a limit: incoming messages are dropped.
     pub(crate) closed: bool,
     /// It is a limit that takes no more.
     pub(crate) refuses: bool,
@@ -69,9 +69,9 @@ pub(crate) struct Node<M: Message> {
     pub(crate) number: u32,
     pub(crate) rank: u64,
     pub(crate) live: bool,
-    /// Of an instance that spans executors: what they share.
+    /// Of an instance that spans executors: its shared state.
     pub(crate) level: Option<Arc<Level>>,
-    /// Of one that does not: the seat of the outermost such instance around it, in the instance that does.
+    /// Of a narrow one: the seat of the outermost narrow instance around it, in the instance that spans executors.
     pub(crate) around: At,
     pub(crate) seats: Vec<Seat<M>>,
     pub(crate) ready: ReadySeats,
@@ -174,7 +174,7 @@ impl<M: Message> Tree<M> {
         self.crowd_mut(node, place).entered = true;
     }
 
-    /// The node of an instance, if it is still the same: a number is given to one instance of a branch scope only.
+    /// The node of an instance, if it is still the same: a number is given to only one instance of a branch scope.
     #[inline]
     pub(crate) fn find(&self, node: u32, number: u32) -> Option<usize> {
         let there = self.nodes.get(node as usize)?;
@@ -268,7 +268,7 @@ impl<M: Message> Tree<M> {
         at
     }
 
-    /// Takes an instance without operators and inner instances out of the tree. What follows it in a loop stays.
+    /// Takes an instance without operators and inner instances out of the tree. The next iterations of a loop stay.
     pub(crate) fn remove(&mut self, scopes: &[Scope], node: usize) {
         let Node { scope, parent, member, .. } = self.nodes[node];
         let place = scopes[scope].place;
@@ -368,7 +368,7 @@ impl<M: Message> Tree<M> {
         }
     }
 
-    /// A seat had its turn and has more to do: where turns are taken, it and those around it go to the back.
+    /// A seat had its turn and has more work: under a policy of turns, it and the seats around it go to the back.
     #[inline]
     pub(crate) fn rotate(&mut self, scopes: &[Scope], at: At) {
         let At { mut node, mut place } = at;
@@ -387,7 +387,7 @@ impl<M: Message> Tree<M> {
         }
     }
 
-    /// The first ready instance of a crowd, in its order, for which `wanted` says so.
+    /// The first ready instance of a crowd, in its order, that satisfies `wanted`.
     #[inline]
     pub(crate) fn find_ready<T>(
         &self,

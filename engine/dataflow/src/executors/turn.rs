@@ -1,8 +1,8 @@
 //! Which operator of a query runs next on an executor, and for how long.
 //!
-//! The rule: from the root of the tree of scope instances downward, what comes first by each scope's policy among what has work and room
-//! in its outputs. By default that is the vertex furthest downstream, so what is in flight moves towards the client before more is read
-//! at the sources, and memory stays near the output; instances of one scope take turns.
+//! The rule: from the root of the tree of scope instances downward, the first by each scope's policy among members that have work and room in their
+//! outputs. By default that is the vertex furthest downstream, so intermediate batches move towards the client before more is read at the sources,
+//! and memory stays near the output; instances of one scope take turns.
 //!
 //! Back-pressure cannot lock up, whatever the policies: along a graph without cycles, the furthest vertex that has messages feeds only
 //! vertices without, or the client; ports whose messages wait for another port's end, and those that a backward edge enters, take
@@ -17,14 +17,14 @@ use crate::{IntraPolicy, Message};
 use std::sync::atomic::Ordering::Relaxed;
 use world::fiber::{Resumed, Stacks};
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Nothing left to run here.
     Idle,
     /// More to run.
     More,
-    /// What is left waits for room in a queue, or for others.
+    /// The rest waits for room in a queue, or for other operators.
     Stuck,
     /// It has paused within a call, which goes on when a latch opens.
     Parked,
@@ -42,8 +42,8 @@ pub(crate) struct Slice {
 }
 
 impl<M: Message> LocalQuery<M> {
-    /// Gives it a turn, or the rest of one that has paused. None where a call of an operator is not over: nothing of the query here may be
-    /// touched before it has ended.
+    /// Gives it a turn, or the rest of one that has paused. None where a call of an operator is paused: nothing of the query on this executor may be
+    /// touched before the call has ended.
     pub(crate) fn give(&mut self, slice: Slice, stacks: &mut Stacks) -> Option<(Turn, u64)> {
         let fiber = match std::mem::replace(&mut self.work, Work::InHand) {
             Work::Paused(fiber) => fiber,
@@ -76,7 +76,7 @@ impl<M: Message> LocalQuery<M> {
 }
 
 impl<M: Message> QueryAccess<'_, M> {
-    /// Runs operators until the quota is used up, somebody else wants the executor, or nothing can run. Returns how it ended and the clock.
+    /// Runs operators until the quota is used up, another task wants the executor, or nothing can run. Returns how it ended and the clock.
     pub(crate) fn turn(&mut self, Slice { start_ns, cpu_ns, quota_ns }: Slice) -> (Turn, u64) {
         watch::take_paused();
         self.local.pace.set(start_ns);
@@ -114,7 +114,7 @@ impl<M: Message> QueryAccess<'_, M> {
         }
     }
 
-    /// True if somebody sent this executor something, or a client that was woken waits for a core, and the turn has gone on for a while.
+    /// True if this executor has a command waiting, or a woken client waits for a core, and the turn has gone on for a while.
     #[inline]
     pub(crate) fn is_wanted(&self, now_ns: u64) -> bool {
         let links = &self.shared.links;
@@ -136,8 +136,8 @@ impl<M: Message> QueryAccess<'_, M> {
         self.pick(ROOT, &mut blocked).ok_or_else(|| turn(blocked))
     }
 
-    /// Once the query works on several executors: what one of them does alone and the others wait for, while its outputs have room. Left for
-    /// the end, as what is furthest upstream is, it would be the end's longest part.
+    /// Once the query works on several executors: an operator that works on this one only, and that the others wait for, while its outputs have room.
+    /// Furthest upstream, it would otherwise run last, and the others would wait for it at the end.
     fn pick_ahead(&self) -> Option<At> {
         let graph = &self.shared.graph;
         if !graph.has_ahead || !self.shared.is_shared_out.load(Relaxed) {

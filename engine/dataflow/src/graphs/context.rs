@@ -1,4 +1,4 @@
-//! What an operator may ask of the runtime during a call.
+//! The calls from an operator into the runtime.
 
 use crate::terms::fault::Failure;
 use crate::terms::ids::TabletNo;
@@ -12,7 +12,7 @@ pub struct Context<'a, M: Message> {
     backend: &'a mut (dyn Backend<M> + 'a),
 }
 
-/// Where the operator runs, as the call of it knows: an executor, or a pipeline. What each method means is told at [`Context`].
+/// The driver that an operator runs in: an executor, or a pipeline. The methods are documented at [`Context`].
 pub(crate) trait Backend<M: Message> {
     fn send_to(&mut self, output: usize, message: M);
     fn send_tagged(&mut self, output: usize, tag: Tag, message: M);
@@ -68,8 +68,8 @@ impl<'a, M: Message> Context<'a, M> {
         self.backend.send_tagged(output, tag, message);
     }
 
-    /// A new instance of the branch scope that this vertex is the ingress of. Every output that leads into the scope must later get
-    /// [`end_instance`](Self::end_instance); what is never ended ends with the ingress's input.
+    /// Opens a new instance of the branch scope that this vertex is the ingress of. Every output that leads into the scope must later get
+    /// [`end_instance`](Self::end_instance); outputs without it end with the ingress's input.
     ///
     /// # Panics
     /// When no output leads into a branch scope.
@@ -94,8 +94,8 @@ impl<'a, M: Message> Context<'a, M> {
     }
 
     /// This scope instance has its answer: after this call all its operators are dropped with what they hold, this one too, and all
-    /// instances within, also those that must finish; no `on_instance_end` comes. What was sent out of the scope goes its way. In a loop
-    /// it ends this iteration; the next one goes on with what it was sent. Outside scopes it closes the inputs.
+    /// instances within, also those that must finish; no `on_instance_end` comes. Messages that were sent out of the scope are delivered. In a loop
+    /// it ends this iteration; the next one goes on with the messages that it was sent. Outside scopes it closes the inputs.
     ///
     /// This is the paper's `NotifyCompletion` in an egress (Banyan, section 3.3).
     pub fn finish_instance(&mut self) {
@@ -113,19 +113,19 @@ impl<'a, M: Message> Context<'a, M> {
         self.backend.tag()
     }
 
-    /// What the host of a pipeline within an operator shares with the pipeline's operators, for the input at hand.
+    /// The value that the host of a pipeline within an operator shares with the pipeline's operators, for the present input.
     pub fn shared(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
         self.backend.shared()
     }
 
-    /// True when the call should return soon: the quota is used up, somebody else wants the executor, an output is full, as many instances of the scope it leads to live as
-    /// may, or the query (or this part of it) is cancelled. Costs some 5 to 30 ns: ask once a row where a row is much work, else once per
-    /// few hundred rows.
+    /// True when the call should return soon: the quota is used up, another task wants the executor, an output is full, the scope it leads to has its
+    /// maximum of live instances, or the query (or this part of it) is cancelled. Costs some 5 to 30 ns: call it once a row where a row is much work,
+    /// else once per few hundred rows.
     pub fn should_yield(&self) -> bool {
         self.backend.should_yield()
     }
 
-    /// True if as many instances of the branch scope this vertex leads into live here as may: open no more in this call.
+    /// True if the branch scope this vertex leads into has its maximum of live instances on this executor: open no more in this call.
     pub fn is_crowded(&self) -> bool {
         self.backend.is_crowded()
     }
@@ -135,8 +135,8 @@ impl<'a, M: Message> Context<'a, M> {
         self.backend.executor()
     }
 
-    /// The tablet that the message of this call came for, or the last one; none if it did not come by [`Route::Tablet`], or from an
-    /// operator in the same scope instance that was called for such a message. Outside calls for messages it means nothing.
+    /// The tablet that the message of this call, or the last message, was routed by; none if it did not come by [`Route::Tablet`], or from an
+    /// operator in the same scope instance that was called for such a message. Meaningless outside of calls for messages.
     pub fn tablet(&self) -> Option<TabletNo> {
         self.backend.tablet()
     }
@@ -146,8 +146,8 @@ impl<'a, M: Message> Context<'a, M> {
         self.backend.tablets()
     }
 
-    /// Says that of this call's work so much, by any measure, was for a tablet. The call's time counts as those tablets' load, each
-    /// by its part.
+    /// Reports that `amount` of this call's work, in any measure, was for a tablet. The call's time is split over the reported tablets' loads in
+    /// proportion.
     pub fn worked_on(&mut self, tablet: TabletNo, amount: u64) {
         self.backend.worked_on(tablet, amount);
     }
@@ -168,14 +168,14 @@ impl<'a, M: Message> Context<'a, M> {
         self.backend.invite_peers();
     }
 
-    /// This vertex needs no more input (a limit was reached): cancels all work upstream all of whose paths lead here, except vertices
-    /// marked `must_finish` and what feeds them; outside scopes on all executors, inside in this instance. The end still comes.
+    /// This vertex needs no more input (a limit was reached): cancels all upstream vertices whose paths all lead here, except those marked
+    /// `must_finish` and their feeders; outside scopes on all executors, inside in this instance. The end still comes.
     pub fn close_inputs(&mut self) {
         self.backend.close_inputs();
     }
 
-    /// To be called when what this operator waits for is there: see [`OperatorWaker`]. Return `Flow::Waiting` from this call, with the
-    /// last waker asked for in it handed to someone who will call it.
+    /// A waker to be called when the event that this operator waits for has happened: see [`OperatorWaker`]. Return `Flow::Waiting` from this call,
+    /// with the last waker asked for in it handed to the code that will call it.
     pub fn waker(&mut self) -> OperatorWaker {
         self.backend.waker()
     }
@@ -188,12 +188,12 @@ impl<'a, M: Message> Context<'a, M> {
         self.backend.charge(bytes)
     }
 
-    /// Gives back what was charged. What an operator still holds when it is dropped is given back for it.
+    /// Releases charged bytes. Bytes that an operator still holds when it is dropped are released for it.
     pub fn release(&mut self, bytes: usize) {
         self.backend.release(bytes);
     }
 
-    /// Bytes that the query could charge at this moment; others draw from the same accounts.
+    /// Bytes that the query could charge at this moment; other queries draw from the same accounts.
     pub fn room(&self) -> u64 {
         self.backend.room()
     }

@@ -1,7 +1,7 @@
 //! The graph of one query: vertices with ports, edges with routes, scopes around them.
 //!
 //! The builder collects, [`GraphBuilder::finish`] checks (acyclic but for the backward edges of loops, ports fed, scopes entered and left
-//! through one border) and works out what the runtime needs at every step; see `wiring`.
+//! through one border) and computes what the runtime needs at every step; see `wiring`.
 
 use crate::graphs::policy::{InterPolicy, IntraPolicy};
 use crate::terms::ids::{ScopeNo, VertexNo};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// How messages that enter a scope find their instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScopeKind {
-    /// The ingress opens an instance for whatever it likes: a row, or a batch.
+    /// The ingress opens instances at will: for a row, or a batch.
     #[default]
     Branch,
-    /// What enters goes to the first iteration, what goes along a backward edge to the next one.
+    /// Messages that enter go to the first iteration, messages along a backward edge to the next one.
     Loop,
 }
 
@@ -37,10 +37,10 @@ pub struct ScopeOptions {
     /// That is for a few instances with much work in each. An instance of a narrow scope, the default, lives where it was opened, and
     /// costs so little that there may be one for each row. A wide scope does not lie in a narrow one.
     pub wide: bool,
-    /// While a member of an instance is held back by a full output, none upstream of it runs: what that would make may not be wanted any
-    /// more. It holds where the furthest downstream runs first ([`IntraPolicy::Dfs`]); else what would make room might be held back too.
+    /// While a member of an instance is held back by a full output, no member upstream of it runs: its output may no longer be wanted. Takes effect
+    /// under [`IntraPolicy::Dfs`] only; under other policies it could also hold back the member that makes room.
     pub waits: bool,
-    /// What to call it in profiles.
+    /// Its name in profiles.
     pub name: String,
 }
 
@@ -74,9 +74,9 @@ pub struct VertexOptions {
     /// Make an instance (on the home executor; inside a scope where the instance lives) for the end of the input even if no message
     /// ever came: an aggregate without keys answers 0 for nothing.
     pub create_if_empty: bool,
-    /// A limit downstream must not cancel it, nor what feeds it: it has effects (writes).
+    /// A limit downstream must not cancel it, nor its feeders: it has effects (writes).
     pub must_finish: bool,
-    /// It is asked to `resume` on the home executor at the start of the query.
+    /// Its `resume` is called on the home executor at the start of the query.
     pub source: bool,
     /// The scope it lies in.
     pub scope: ScopeNo,
@@ -113,11 +113,10 @@ impl VertexOptions {
 /// Splits one message into parts, each for one of `parts` receivers. Empty parts should be left out.
 pub type Partition<M> = Arc<dyn Fn(M, usize) -> Vec<(usize, M)> + Send + Sync>;
 
-/// Splits one message by who hosts what its rows work on: given the host of each [tablet](crate::tablets), a part for each host that has
-/// some.
+/// Splits one message by the tablets of its rows: given the host of each [tablet](crate::tablets), returns a part for each host that has rows.
 pub type Placing<M> = Arc<dyn Fn(M, &[u32]) -> Vec<(usize, M)> + Send + Sync>;
 
-/// Where messages on an edge go. An edge whose receiver lies in a narrow scope must be `Local`.
+/// The route of messages on an edge. An edge whose receiver lies in a narrow scope must be `Local`.
 pub enum Route<M> {
     /// To the twin on the same executor, in order.
     Local,
@@ -126,8 +125,8 @@ pub enum Route<M> {
     Spread,
     /// To the query's home executor.
     Gather,
-    /// As [`Route::Spread`], but a large message of an operator that works on one executor is dealt out by the tablets that its rows lie in:
-    /// each executor gets the rows of the tablets it hosts. A preference: rows whose host has much to do go to who has less.
+    /// As [`Route::Spread`], but a large message of an operator that works on one executor is split by its rows' tablets: each executor gets the rows
+    /// of the tablets it hosts. A preference: rows whose host is busy go to a less busy one.
     Placed(Placing<M>),
     /// Split by a function; part `i` goes to executor `i`.
     Partition(Partition<M>),
@@ -161,7 +160,7 @@ impl<M> fmt::Debug for Route<M> {
     }
 }
 
-/// What is wrong with a graph.
+/// Errors in a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphError {
     /// The edges form a cycle through this vertex.
@@ -248,9 +247,9 @@ pub(crate) struct Edge<M> {
     pub(crate) port: usize,
     pub(crate) route: Route<M>,
     pub(crate) crossing: Crossing,
-    /// Which of the receiver's in-edges it is; of an edge that enters a scope, also which of the scope's entries ...
+    /// Index among the receiver's in-edges; of an edge that enters a scope, also its index among the scope's entries ...
     pub(crate) in_place: usize,
-    /// ... is here.
+    /// ... in this field.
     pub(crate) entry_place: usize,
 }
 
@@ -260,7 +259,7 @@ pub(crate) struct Vertex<M> {
     pub(crate) factory: Factory<M>,
     /// Its instances span executors: it lies outside scopes or in a wide one.
     pub(crate) wide: bool,
-    /// The scope it lies in, and its place among that scope's members.
+    /// The scope it lies in, and its index among that scope's members.
     pub(crate) scope: usize,
     pub(crate) place: usize,
     /// Number of scopes around it.
@@ -270,14 +269,14 @@ pub(crate) struct Vertex<M> {
     pub(crate) in_edges: Vec<usize>,
     /// Branch scopes that its outputs lead into.
     pub(crate) opens: Vec<usize>,
-    /// Runs ahead of what it feeds; see [`GraphBuilder::run_ahead`].
+    /// Runs before the vertices it feeds; see [`GraphBuilder::run_ahead`].
     pub(crate) ahead: bool,
     /// Ports of the vertices before it.
     pub(crate) ports_before: usize,
-    /// By port: true if holding its feeders back could hold back what the port itself waits for, or a loop. Messages that wait at such
-    /// a port are charged to the query's bytes instead.
+    /// By port: true if holding its feeders back could deadlock, because the port itself waits for them, or in a loop. Messages that wait at such a
+    /// port are charged to the query's bytes instead.
     pub(crate) elastic: Vec<bool>,
-    /// The places of the members of its scope that a limit here cancels, from upstream to downstream.
+    /// Indexes of the members of its scope that a limit at this vertex cancels, from upstream to downstream.
     pub(crate) closes: Vec<usize>,
 }
 
@@ -294,13 +293,13 @@ pub(crate) struct Scope {
     /// Its instances span executors.
     pub(crate) wide: bool,
     pub(crate) parent: usize,
-    /// Its place among the parent's members.
+    /// Its index among the parent's members.
     pub(crate) place: usize,
     /// Number of scopes around its members: 1 for a scope directly inside the graph.
     pub(crate) depth: usize,
-    /// What lies directly inside, from upstream to downstream.
+    /// Its direct members, from upstream to downstream.
     pub(crate) members: Vec<Inner>,
-    /// Places of members by precedence, the first first, and the precedence of each place; empty for first in, first out.
+    /// Indexes of members by precedence, the first first, and the precedence of each; empty for first in, first out.
     pub(crate) by_precedence: Vec<u16>,
     pub(crate) precedence: Vec<u16>,
     /// Edges from the parent, in the order of their `entry_place`.
@@ -364,9 +363,8 @@ impl<M: Message> GraphBuilder<M> {
 
     /// A scope inside `parent`.
     ///
-    /// Into a branch scope an ingress sends with the tag of an instance it opened; what is sent into a loop scope goes to the first
-    /// iteration by itself, and along [`connect_back`](Self::connect_back) to the next. The loop ends when an iteration ends and nothing
-    /// was sent to the one after it.
+    /// Into a branch scope an ingress sends with the tag of an instance it opened; a message sent into a loop scope goes to the first iteration, and
+    /// one along [`connect_back`](Self::connect_back) to the next. The loop ends when an iteration ends and nothing was sent to the one after it.
     pub fn scope_with(&mut self, parent: ScopeNo, options: ScopeOptions) -> ScopeNo {
         let number = self.scopes.len();
         let around = &self.scopes[parent.0];
@@ -405,7 +403,7 @@ impl<M: Message> GraphBuilder<M> {
         self.add_edge(from, output, to, port, route, Crossing::Inside);
     }
 
-    /// Adds a backward edge between two vertices of one loop scope: what is sent along it goes to the next iteration.
+    /// Adds a backward edge between two vertices of one loop scope: its messages go to the next iteration.
     pub fn connect_back(&mut self, from: VertexNo, output: usize, to: VertexNo, port: usize) {
         self.connect_back_by(from, output, to, port, Route::Local);
     }
@@ -435,8 +433,8 @@ impl<M: Message> GraphBuilder<M> {
         self.edges.push(Edge { from, output, to, port, route, crossing, in_place: 0, entry_place: 0 });
     }
 
-    /// The output of this vertex, which lies outside scopes, is shared out: where it works on one executor only and others wait for that, it
-    /// runs before all else while its outputs have room.
+    /// The output of this vertex, which lies outside scopes, is distributed: where it works on one executor only and other executors wait for it, it
+    /// runs before all other vertices while its outputs have room.
     pub fn run_ahead(&mut self, vertex: VertexNo) {
         self.vertices[vertex.0].ahead = true;
     }

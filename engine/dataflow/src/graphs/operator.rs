@@ -1,4 +1,4 @@
-//! What an operator is: five questions the runtime asks it, all answered without blocking.
+//! The interface of an operator: five methods that the runtime calls, none of which blocks.
 //!
 //! An *operator* is one instance of a graph's vertex: one per executor that got a message for it, and inside a scope one per scope
 //! instance. Its state is its own; twins share state only through what their factory captured.
@@ -9,17 +9,17 @@ use crate::{Context, Message, Tag};
 /// Where an operator stands after a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Done with what it was given.
+    /// Done with all its input so far.
     Ready,
     /// Has more work: call `resume`. Nothing else is delivered to it before it says `Ready`.
     Again,
-    /// Cannot go on until something else of this query ran: `resume` is called then, or after
+    /// Cannot go on until another operator of this query ran: `resume` is called then, or after
     /// [`WAITING_REPOLL_NS`](crate::terms::limits::WAITING_REPOLL_NS). If it asked for a [waker](crate::Context::waker) in this call, `resume` is
-    /// called when that was woken, and not before.
+    /// called only when the waker was called.
     Waiting,
 }
 
-/// What a call returns: where the operator stands, or why the query must end.
+/// The result of a call: the operator's status, or why the query must end.
 pub type Outcome = Result<Flow, Failure>;
 
 /// One operator. A call should return soon after [`Context::should_yield`] turns true, with `Again` if there is more to do.
@@ -49,8 +49,8 @@ pub trait Operator<M: Message>: Send {
         Ok(Flow::Ready)
     }
 
-    /// Inside a scope: the instance is over, or was cancelled. An operator that empties itself, keeping what was costly to allocate, and
-    /// says true may serve another instance; one that says false is dropped.
+    /// Inside a scope: the instance is over, or was cancelled. An operator that clears itself, keeping costly allocations, and returns true may serve
+    /// another instance; one that returns false is dropped.
     fn recycle(&mut self) -> bool {
         false
     }

@@ -2,7 +2,7 @@
 //!
 //! A policy has two halves (Banyan, section 3.1). *Between* the instances of one scope an [`InterPolicy`] decides, *within* an instance
 //! an [`IntraPolicy`] does; an inner scope counts as one vertex there. They are applied from the outermost scope inward, so a choice
-//! further out always comes first. A policy only orders what may run: an operator whose output is full is passed over, whatever its rank.
+//! further out always comes first. A policy only orders runnable members: an operator whose output is full is passed over, whatever its rank.
 
 use crate::terms::ids::{ScopeNo, VertexNo};
 use crate::terms::message::Tag;
@@ -16,7 +16,7 @@ pub type TagOrder = Arc<dyn Fn(Tag, Tag) -> Ordering + Send + Sync>;
 /// Orders two members of a scope: `Less` runs first.
 pub type MemberOrder = Arc<dyn Fn(Member, Member) -> Ordering + Send + Sync>;
 
-/// What lies directly inside a scope.
+/// A direct member of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Member {
     /// A vertex.
@@ -28,7 +28,7 @@ pub enum Member {
 /// Which instance of a scope runs first.
 #[derive(Clone, Default)]
 pub enum InterPolicy {
-    /// In the order in which they got something to do; after a turn an instance goes to the back. No instance waits for another.
+    /// In the order in which they got work; after a turn an instance goes to the back. No instance waits for another.
     #[default]
     Fifo,
     /// The smallest tag: earlier iterations of a loop before later ones, older instances of a branch before younger ones.
@@ -49,7 +49,7 @@ pub enum IntraPolicy {
     Fifo,
     /// Upstream first: a level is finished before the next is begun.
     Bfs,
-    /// Downstream first: what is in flight moves on before more is read, so results come early and memory stays small.
+    /// Downstream first: intermediate batches move on before more is read, so results come early and memory stays small.
     #[default]
     Dfs,
     /// As this function says.

@@ -1,7 +1,7 @@
-//! Checks a collected graph and works out what the runtime needs at every step.
+//! Checks a collected graph and computes what the runtime needs at every step.
 //!
 //! Per scope, with inner scopes taken as one member each: the members from upstream to downstream, their precedence by the scope's
-//! policy, and what a limit at one of them cancels. Per vertex: the edges in and out, and which ports hold their feeders back.
+//! policy, and the members that a limit at one of them cancels. Per vertex: the edges in and out, and which ports hold their feeders back.
 
 use crate::Message;
 use crate::graphs::graph::{Crossing, Edge, Graph, GraphBuilder, GraphError, Inner, Route};
@@ -94,7 +94,7 @@ impl<M: Message> GraphBuilder<M> {
         Ok(())
     }
 
-    /// Fills what vertices and scopes know of their edges.
+    /// Fills in the edges of vertices and scopes.
     fn wire(&mut self) -> Result<(), GraphError> {
         for index in 0..self.edges.len() {
             let Edge { from, output, to, port, crossing, .. } = self.edges[index];
@@ -155,7 +155,7 @@ impl<M: Message> GraphBuilder<M> {
         Ok(output)
     }
 
-    /// What lies directly inside a scope: its vertices, then its inner scopes that anything enters, in the order of creation.
+    /// The direct members of a scope: its vertices, then its inner scopes that have an entry, in the order of creation.
     fn members(&self, scope: usize) -> Vec<Inner> {
         let vertices = (0..self.vertices.len()).filter(|vertex| self.vertices[*vertex].scope == scope);
         let scopes = (1..self.scopes.len())
@@ -293,10 +293,10 @@ impl<M: Message> GraphBuilder<M> {
         }
     }
 
-    /// A port that waits for lower ports may hold its feeders back only if all that feeds it is a tree leading nowhere else: then those
-    /// it holds back are nobody else's source. Otherwise (a diamond, a self join) holding back could stop the very build side it waits
-    /// for, so it takes what comes and the bytes are charged. Inside a scope all feeders lead back to the one ingress. A port that a
-    /// backward edge enters never holds back: in a cycle everyone could wait for everyone.
+    /// A port that waits for lower ports may hold its feeders back only if all its feeders form a tree leading nowhere else: then no other port
+    /// depends on them. Otherwise (a diamond, a self join) holding back could stop the very build side it waits for, so it accepts all messages and
+    /// the bytes are charged. Inside a scope all feeders lead back to the one ingress. A port that a backward edge enters never holds back: in a
+    /// cycle all members could wait for each other.
     fn mark_elastic(&mut self) {
         for vertex in 0..self.vertices.len() {
             let first = self.vertices[vertex].options.port_order;

@@ -1,7 +1,7 @@
-//! Who is let in, and who waits until there is room.
+//! Admission: which queries run, and which wait for room in their accounts.
 //!
-//! A query runs while its user, its tenant and the machine have room for it, else it waits in line, and if the line is full it is refused. The
-//! line is served in turns over users, so that one who asks for much keeps nobody else out.
+//! A query runs while its user, its tenant and the machine have room for it, else it waits in the queue; if the queue is full it is refused. The
+//! queue is served round-robin over users, so that one with many queries keeps no other out.
 //!
 //! Invariant: a query that was admitted is counted once on each of its levels until it ends.
 
@@ -19,14 +19,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 type UserKey = (TenantNo, UserNo);
 
 struct Line<M: Message> {
-    /// Who waits, by user; nobody's line is empty.
+    /// Waiting queries by user; no queue is empty.
     waiting: BTreeMap<UserKey, VecDeque<Shared<M>>>,
     count: usize,
-    /// Who was let in last.
+    /// The user whose query was admitted last.
     last: UserKey,
 }
 
-/// All accounts of a runtime, and the line before it.
+/// All accounts of a runtime, and its admission queue.
 pub(crate) struct Admission<M: Message> {
     machine: Arc<Account>,
     tenants: Mutex<BTreeMap<TenantNo, Arc<Account>>>,
@@ -38,7 +38,7 @@ pub(crate) struct Admission<M: Message> {
     open: Arc<Account>,
 }
 
-/// What became of a query at admission.
+/// The outcome of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Admitted,
@@ -68,7 +68,7 @@ impl<M: Message> Admission<M> {
         self.users.lock().entry((tenant, user)).or_insert_with(|| Arc::new(Account::new())).set(options);
     }
 
-    /// Queries that wait and for which there is room now, since a limit was changed.
+    /// Waiting queries for which there is room now, since a limit was changed.
     pub(crate) fn admit_waiting(&self) -> Vec<Shared<M>> {
         self.line.lock().admit_all()
     }
@@ -91,7 +91,7 @@ impl<M: Message> Admission<M> {
         self.spent_ns.lock().iter().map(|(tenant, ns)| (*tenant, ns.load(Ordering::Relaxed))).collect()
     }
 
-    /// Lets a new query in, or puts it into the line; one that does not wait is let in, and counted, whatever room there is.
+    /// Admits a new query, or puts it into the queue; one that does not wait is admitted, and counted, regardless of room.
     pub(crate) fn enter(&self, query: &Shared<M>, waits: bool) -> Entry {
         let mut line = self.line.lock();
         let key = (query.tenant, query.user);
@@ -125,7 +125,7 @@ impl<M: Message> Admission<M> {
         line.admit_all()
     }
 
-    /// What is taken from each account of a tenant or a user that has limits.
+    /// Usage of each account of a tenant or a user that has limits.
     pub(crate) fn usage(&self) -> Vec<(TenantNo, Option<UserNo>, AccountUsage)> {
         let line = self.line.lock();
         let waiting = |tenant: TenantNo, user: Option<UserNo>| -> u64 {
@@ -145,7 +145,7 @@ impl<M: Message> Admission<M> {
         tenants.chain(users).filter_map(usage).collect()
     }
 
-    /// What others leave of accounts. Returns the queries that may begin now.
+    /// Sets the room that other runtimes leave of accounts. Returns the queries that may begin now.
     pub(crate) fn leave_room(&self, rooms: &[(TenantNo, Option<UserNo>, AccountRoom)]) -> Vec<Shared<M>> {
         for (tenant, user, room) in rooms {
             let account = match user {
@@ -164,7 +164,7 @@ impl<M: Message> Admission<M> {
 }
 
 impl<M: Message> Line<M> {
-    /// Lets all in for whom there is room.
+    /// Admits all waiting queries for which there is room.
     fn admit_all(&mut self) -> Vec<Shared<M>> {
         let mut admitted = Vec::new();
         while let Some(next) = self.next() {
@@ -173,7 +173,7 @@ impl<M: Message> Line<M> {
         }
         admitted
     }
-    /// The first in line of the next user, in turns, for whom there is room.
+    /// The first waiting query of the next user, round-robin, for which there is room.
     fn next(&mut self) -> Option<Shared<M>> {
         let after = (std::ops::Bound::Excluded(self.last), std::ops::Bound::Unbounded);
         let turns = self.waiting.range(after).chain(self.waiting.range(..=self.last));

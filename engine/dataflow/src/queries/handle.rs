@@ -1,4 +1,4 @@
-//! What the client holds: the stream of batches, and the one end it comes to.
+//! The client's handle: the stream of batches, and its end.
 
 use crate::accounting::watch::Watch;
 use crate::queries::links::Shared;
@@ -60,35 +60,35 @@ impl<M: Message> QueryHandle<M> {
         self.shared.stop(Some(Fault::Cancelled { reason: reason.to_string() }));
     }
 
-    /// Holds so many bytes more on the query's account, outside of its graph; false where that ends it, since they are too many.
+    /// Charges further bytes to the query, outside of its graph; false where that exceeds a limit and ends it.
     pub fn hold(&self, bytes: u64) -> bool {
         self.shared.hold(bytes)
     }
 
-    /// Gives bytes back that were held outside of its graph.
+    /// Releases bytes that were held outside of its graph.
     pub fn release(&self, bytes: u64) {
         Watch::release(&*self.shared, bytes);
     }
 
-    /// Tells from any thread whether the query has ended, for an operator whose one call may take long. That operator may lie in the
-    /// graph of the query itself: the answer does not keep the query in memory.
+    /// A function that says from any thread whether the query has ended, for an operator whose one call may take long. That operator may lie in the
+    /// graph of the query itself: the function does not keep the query in memory.
     pub fn ended(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
         let stopped = self.shared.stop_flag();
         Arc::new(move || stopped.load(Ordering::SeqCst))
     }
 
-    /// What each vertex did so far, in the order of their creation.
+    /// Counters of each vertex so far, in the order of their creation.
     pub fn profile(&self) -> Vec<VertexProfile> {
         self.shared.profile()
     }
 
-    /// How far it is: its ledger, by vertex and by scope.
+    /// Its ledger so far, by vertex and by scope.
     pub fn progress(&self) -> QueryProgress {
         self.shared.progress()
     }
 
-    /// Looks for news a short while before sleeping: a short query answers sooner than a sleep and a wake take. Not where all executors
-    /// are busy: then the query waits its turn, and who looks and yields gives its core away for longer than who sleeps and is woken.
+    /// Polls a short while before sleeping: a short query answers sooner than a sleep and a wake take. Not where all executors are busy: then the
+    /// query waits for its turn, and a polling thread gives its core away for longer than a sleeping one.
     fn spin(&self, until_ns: u64) {
         let until_ns = until_ns.min(monotonic_ns() + CLIENT_SPIN_NS);
         let idle = &self.shared.links.idle;

@@ -1,7 +1,7 @@
 //! A *level*: the inside of one scope instance that spans executors, as all of them see it, in counters without a lock.
 //!
-//! The whole query is one, and so is each instance of a [wide](crate::ScopeOptions) scope that lies in another. What the counters mean,
-//! and who changes them when, is told in `progress`.
+//! The whole query is one, and so is each instance of a [wide](crate::ScopeOptions) scope that lies in another. The meaning of the counters, and when
+//! they change, is described in `progress`.
 
 use crate::Message;
 use crate::graphs::graph::{Graph, Inner, Scope, Vertex};
@@ -21,12 +21,12 @@ pub(crate) struct VertexProgress {
     pub(crate) ports: Vec<PortProgress>,
     pub(crate) ports_left: AtomicUsize,
     pub(crate) work: AtomicUsize,
-    /// Acknowledgements still to come; starts at one a port, held by whoever declares the port exhausted.
+    /// Acknowledgements still to come; starts at one a port, held by the executor that declares the port exhausted.
     pub(crate) acks: AtomicUsize,
     pub(crate) complete: AtomicBool,
     /// Cancelled by a limit downstream, or with its level.
     pub(crate) closed: AtomicBool,
-    /// It is the limit: takes no more messages.
+    /// A limit that takes no more messages.
     pub(crate) inputs_closed: AtomicBool,
     pub(crate) made: AtomicU64,
     pub(crate) present: Vec<AtomicBool>,
@@ -68,7 +68,7 @@ pub(crate) struct Level {
     pub(crate) present: Vec<AtomicBool>,
 }
 
-/// What a piece of work was counted as.
+/// How a piece of work was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
     Port(usize),
@@ -167,7 +167,7 @@ impl Level {
         }
     }
 
-    /// It is not over before this is [let go](crate::queries::query::QueryShared::let_go).
+    /// Keeps it open until it is [let go](crate::queries::query::QueryShared::let_go).
     pub(crate) fn hold(&self) {
         self.open.fetch_add(1, SeqCst);
     }
@@ -234,7 +234,7 @@ impl Level {
         vertex.present[executor].store(true, SeqCst);
     }
 
-    /// One operator of the vertex at this place was made, and no more: one executor does its work.
+    /// Only one operator of the vertex at this place was made: one executor does its work.
     pub(crate) fn is_alone(&self, place: usize) -> bool {
         self.vertex(place).made.load(SeqCst) == 1
     }
@@ -249,7 +249,7 @@ impl Level {
         };
     }
 
-    /// Lets go of all instances within: parents and instances hold each other.
+    /// Releases all instances within: parents and instances hold references to each other.
     pub(crate) fn dissolve(&self) {
         for member in &self.members {
             if let MemberProgress::Scope(scope) = member {

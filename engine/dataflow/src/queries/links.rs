@@ -1,4 +1,4 @@
-//! What ties the executors together: an inbox each, and the list of running queries.
+//! Connections between the executors: an inbox each, and the list of running queries.
 //!
 //! A command carries the query it is about, so an executor learns of a query by the first command that names it. Inboxes have no bound
 //! of their own: a `Deliver` is counted at its port before it is sent ([`MAILBOX_MESSAGES_MAX`](crate::terms::limits::MAILBOX_MESSAGES_MAX)),
@@ -35,9 +35,9 @@ pub(crate) enum Command<M: Message> {
     CreateEmpty { query: Shared<M>, level: Arc<Level>, vertex: usize },
     /// Nothing more enters this narrow scope, anywhere.
     Entered { query: Shared<M>, level: Arc<Level>, scope: usize },
-    /// `resume` the operator here.
+    /// Calls `resume` of the operator on this executor.
     Invite { query: Shared<M>, level: Arc<Level>, vertex: usize },
-    /// Some vertices or scopes were closed: drop what they hold.
+    /// Some vertices or scopes were closed: drops their work.
     Closed { query: Shared<M>, level: Arc<Level> },
     /// An iteration gets nothing more. To the home executor, which has no other part in it.
     Feed { query: Shared<M>, level: Arc<Level> },
@@ -49,7 +49,7 @@ pub(crate) enum Command<M: Message> {
     Nudge(u64),
     /// An operator's waker was called.
     Wake { query: u64, ticket: u64 },
-    /// What a paused call of a query here waits for is there.
+    /// The event that a paused call of a query here waits for has happened.
     Unpark(u64),
     /// Hang a root on this executor.
     AddRoot { number: usize, share: u32, make: Arc<dyn Fn(usize) -> Box<dyn Root> + Send + Sync> },
@@ -60,7 +60,7 @@ pub(crate) enum Command<M: Message> {
 }
 
 impl<M: Message> Command<M> {
-    /// The query whose operators it is for.
+    /// The query that the command is about.
     pub(crate) fn query(&self) -> Option<u64> {
         match self {
             Command::Start(query)
@@ -86,7 +86,7 @@ impl<M: Message> Command<M> {
 pub(crate) struct Inbox<M: Message> {
     pub(crate) queue: SegQueue<Command<M>>,
     pub(crate) waker: OnceLock<Waker>,
-    /// Queries whose home is here.
+    /// Queries whose home is this executor.
     pub(crate) homes: AtomicUsize,
     /// The executor has nothing to do.
     is_idle: AtomicBool,
@@ -144,7 +144,7 @@ impl<M: Message> Links<M> {
         self.inboxes[executor].is_idle.load(Ordering::Relaxed)
     }
 
-    /// An executor has nothing to do from here on, or is back.
+    /// An executor goes idle, or is back.
     pub(crate) fn set_idle(&self, executor: usize, is_idle: bool) {
         self.inboxes[executor].is_idle.store(is_idle, Ordering::Relaxed);
         match is_idle {

@@ -12,7 +12,7 @@ use world::panics::caught;
 
 pub(crate) type ClientWaker = Arc<dyn Fn() + Send + Sync>;
 
-/// What a client finds when it looks.
+/// The result of a client's poll.
 pub(crate) enum Look<M> {
     /// Nothing yet.
     Nothing,
@@ -99,7 +99,7 @@ impl<M: Message> Output<M> {
         self.tell(state);
     }
 
-    /// Ends the stream; a fault also drops what waits in it.
+    /// Ends the stream; a fault also drops the waiting batches.
     pub(crate) fn end(&self, fault: Option<Fault>) {
         let mut state = self.state.lock();
         assert!(!state.ended, "a query ends once");
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Whoever takes the first of a full queue is told to unblock those before it; then nobody is.
+    /// The client that takes the first batch of a full queue has to unblock the executors that announced themselves before; later ones need not.
     #[test]
     fn a_full_queue_is_told_once() {
         for batches_max in 1..4 {

@@ -1,6 +1,6 @@
-//! The ledger of a query: what its operators and scopes took and did so far, readable from any thread while it runs.
+//! The ledger of a query: counters of its operators and scopes, readable from any thread while it runs.
 //!
-//! Executors count for themselves and hand over after each turn, so the figures are at most one quota old. Time is split by clock
+//! Executors count for themselves and publish after each turn, so the figures are at most one quota old. Time is split by clock
 //! readings that short calls share (`pace`), so it is exact for a vertex with calls of a microsecond or more and an even split for others.
 
 use crate::queries::query::QueryShared;
@@ -36,7 +36,7 @@ pub struct VertexProfile {
     pub overruns: u64,
     /// The longest call, in nanoseconds; if it is long, of processor time.
     pub longest_ns: u64,
-    /// Bytes held now.
+    /// Bytes held at present.
     pub bytes_held: u64,
     /// Most bytes held at once.
     pub bytes_peak: u64,
@@ -51,7 +51,7 @@ pub struct ScopeProfile {
     pub scope: ScopeNo,
     /// The scope around it; the graph's is itself.
     pub parent: ScopeNo,
-    /// What its options call it.
+    /// Its name from its options.
     pub name: String,
     /// Branch or loop.
     pub kind: ScopeKind,
@@ -65,7 +65,7 @@ pub struct ScopeProfile {
     pub ended: u64,
     /// Instances there now.
     pub live: u64,
-    /// Operators in them now, those in inner scopes included, as in what follows.
+    /// Operators in them at present, those in inner scopes included, as in the fields below.
     pub operators_live: u64,
     /// Time spent in calls, in nanoseconds.
     pub cpu_ns: u64,
@@ -73,7 +73,7 @@ pub struct ScopeProfile {
     pub messages: u64,
     /// Messages that wait now.
     pub queued: u64,
-    /// Bytes held now.
+    /// Bytes held at present.
     pub bytes_held: u64,
 }
 

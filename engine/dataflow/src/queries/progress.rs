@@ -124,7 +124,7 @@ impl<M: Message> QueryShared<M> {
         self.look_scope(level, scope);
     }
 
-    /// What sends on this edge is complete.
+    /// The sender on this edge is complete.
     pub(crate) fn feeder_complete(self: &Shared<M>, level: &Arc<Level>, edge: usize) {
         let edge = &self.graph.edges[edge];
         let vertex = level.vertex(self.graph.vertices[edge.to].place);
@@ -255,7 +255,7 @@ impl<M: Message> QueryShared<M> {
         self.post_closed(level);
     }
 
-    /// A wide instance is finished: what it holds anywhere is thrown away, and settled like work that was done.
+    /// A wide instance is finished: its work on all executors is dropped, and settled like work that was done.
     pub(crate) fn cancel_level(self: &Shared<M>, level: &Arc<Level>) {
         if self.mark_cancelled(level) {
             self.post_closed(level);

@@ -31,7 +31,7 @@ pub(crate) struct QueryShared<M: Message> {
     admitted: AtomicBool,
     /// The tenant on whose share it runs; its own until a rule moves it.
     payer: AtomicU32,
-    /// What it weighs at most; 100 until a rule slows it down.
+    /// Upper bound of its weight; 100 until a rule slows it down.
     weight_max: AtomicU32,
     pub(crate) label: String,
     pub(crate) home: usize,
@@ -40,9 +40,9 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) deadline_ns: u64,
     pub(crate) graph: Graph<M>,
     pub(crate) links: Arc<Links<M>>,
-    /// Who hosts which tablet, for this query.
+    /// The host of each tablet, for this query.
     pub(crate) placement: Placement,
-    /// The outermost level: what lies outside all scopes.
+    /// The outermost level: everything outside of scopes.
     pub(crate) root: Arc<Level>,
     pub(crate) level_next: AtomicU64,
     /// Numbers of instances of wide branch scopes.
@@ -57,7 +57,7 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) is_shared_out: AtomicBool,
     /// The query that it is a part of.
     pub(crate) whole: Option<Arc<QueryShared<M>>>,
-    /// What it has of parts.
+    /// Its parts.
     pub(crate) parts: Parts<QueryShared<M>>,
     /// Set once the query ended, well or badly.
     stopped: Arc<AtomicBool>,
@@ -134,12 +134,12 @@ impl<M: Message> QueryShared<M> {
         self.stopped.load(Ordering::SeqCst)
     }
 
-    /// True once the query has ended. It does not keep the query: the graph of the query may hold it.
+    /// True once the query has ended. The flag does not keep the query in memory: the graph of the query may hold it.
     pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
         self.stopped.clone()
     }
 
-    /// Ends the query, with a fault or well; false if it had ended before. Executors drop what they hold when they see it.
+    /// Ends the query, with a fault or well; false if it had ended before. Executors drop its work when they see it.
     pub(crate) fn stop(&self, fault: Option<Fault>) -> bool {
         if self.stopped.swap(true, Ordering::SeqCst) {
             return false;
@@ -161,7 +161,7 @@ impl<M: Message> QueryShared<M> {
         true
     }
 
-    /// It is counted in its accounts from now on.
+    /// Counts it in its accounts from now on.
     pub(crate) fn admit(&self) {
         self.accounts.enter();
         self.admitted.store(true, Ordering::SeqCst);
@@ -171,12 +171,12 @@ impl<M: Message> QueryShared<M> {
         self.admitted.load(Ordering::SeqCst)
     }
 
-    /// On whose share it runs.
+    /// The tenant on whose share it runs, and its user.
     pub(crate) fn owner(&self) -> Owner {
         Owner { tenant: self.payer.load(Ordering::Relaxed), user: self.user }
     }
 
-    /// What it weighs beside others of its user after so much time on one executor.
+    /// Its weight beside others of its user after so much time on one executor.
     pub(crate) fn weight(&self, used_ns: u64) -> u32 {
         let of_whole =
             self.whole.as_ref().map_or(SHARE_DEFAULT, |whole| whole.weight_max.load(Ordering::Relaxed));
@@ -206,7 +206,7 @@ impl<M: Message> QueryShared<M> {
         )
     }
 
-    /// It has ended: so do its parts, before that is seen; and its whole takes over what it took.
+    /// It has ended: ends its parts, before that is visible; and adds its usage to its whole.
     fn end_parts(&self, fault: Option<&Fault>) {
         for part in self.parts.take() {
             part.stop(Some(match fault {
@@ -286,7 +286,7 @@ impl<M: Message> QueryShared<M> {
         self.waiting_any.store(true, Ordering::SeqCst);
     }
 
-    /// Something ran: those who wait may look again.
+    /// An operator ran: waiting operators may be called again.
     pub(crate) fn moved_on(&self) {
         if self.waiting_any.load(Ordering::SeqCst) && self.waiting_any.swap(false, Ordering::SeqCst) {
             self.nudge(&self.waiting);
@@ -304,7 +304,7 @@ impl<M: Message> QueryShared<M> {
         }
     }
 
-    /// Who holds too much.
+    /// The error of a query over its budget, with the bytes by operator.
     pub(crate) fn exceeded(&self) -> BudgetExceeded {
         self.ledger.exceeded(self.graph.vertices.iter().map(|vertex| vertex.name.clone()))
     }

@@ -1,4 +1,4 @@
-//! What one executor did for one query, counted without atomics and handed to the query's shared counters after each turn.
+//! Counters of one executor for one query, without atomics, added to the query's shared counters after each turn.
 
 use crate::Message;
 use crate::accounting::tablets::NO_TABLET;
@@ -33,14 +33,14 @@ pub(crate) struct ScopeCounts {
     pub(crate) ended: u64,
 }
 
-/// What was counted since the last time it was handed over.
+/// Counters since the last hand-over.
 pub(crate) struct Tally {
     vertices: Vec<VertexCounts>,
     touched: Vec<u32>,
     scopes: Vec<ScopeCounts>,
     /// Time by tablet; as many as there are once one was worked for.
     tablets: Vec<u64>,
-    /// Work by tablet that operators told of since the clock was last read, how many tablets that are, and how many of the calls since.
+    /// Work by tablet that operators reported since the clock was last read, how many tablets that are, and how many of the calls since.
     worked: Vec<u64>,
     worked_on: Vec<u32>,
     tellers: u64,
@@ -121,7 +121,7 @@ impl Tally {
         self.tablets[tablet] += busy_ns;
     }
 
-    /// Time of calls that told for which tablets they worked: each gets its part.
+    /// Splits the time of calls that reported tablets among these.
     fn split_worked(&mut self, busy_ns: u64) {
         let worked_on = std::mem::take(&mut self.worked_on);
         let amount = |at: &u32| self.worked[*at as usize];
@@ -168,7 +168,7 @@ impl Tally {
         self.unread.clear();
     }
 
-    /// Of so much time what was this thread's: where it is long, the core may have been given to others meanwhile.
+    /// The part of `wall_ns` that this thread ran: if it is long, other threads may have had the core meanwhile.
     fn used(&mut self, wall_ns: u64) -> u64 {
         if wall_ns <= LONG_CALL_NS {
             return wall_ns;
@@ -177,7 +177,7 @@ impl Tally {
         wall_ns.min(self.cpu_ns - before_ns)
     }
 
-    /// Adds all to what everyone sees.
+    /// Adds all counters to the shared ones.
     pub(crate) fn hand_over<M: Message>(&mut self, shared: &Shared<M>, executor: usize) {
         let executors = shared.executors();
         for vertex in self.touched.drain(..) {
@@ -232,7 +232,7 @@ mod tests {
         assert!(longest(1) >= 2_900_000, "{} ns of a call that worked for 3 ms", longest(1));
     }
 
-    /// Beside sums: time is dealt out to calls and tablets, and none of it is lost but what does not divide.
+    /// Compared with sums: time is distributed to calls and tablets, and none of it is lost but the remainder of divisions.
     #[test]
     fn all_time_between_two_readings_is_dealt_out() {
         let seed = 3;

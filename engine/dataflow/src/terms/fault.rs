@@ -11,7 +11,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 pub enum Fault {
     /// Someone cancelled it, or its client went away.
     Cancelled {
-        /// Who or why.
+        /// The reason, or the killer.
         reason: String,
     },
     /// Its deadline passed.
@@ -24,13 +24,13 @@ pub enum Fault {
         /// How many wait.
         waiting: usize,
     },
-    /// It held more bytes than it may, or than its user, tenant or the machine have left.
+    /// It held more bytes than its own limit, or than its user, tenant or the machine have left.
     OverBudget {
-        /// Whose budget.
+        /// The level whose budget was passed.
         level: Level,
         /// The budget in bytes.
         limit: u64,
-        /// Who held how many bytes, most first.
+        /// Bytes by operator, the most first.
         held: Vec<(String, u64)>,
     },
     /// An operator returned an error.
@@ -45,7 +45,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Why a part ends whose whole is over.
+    /// The fault of a part whose whole is over.
     pub(crate) fn whole_ended() -> Fault {
         Fault::Cancelled { reason: "the statement that it is a part of has ended".into() }
     }

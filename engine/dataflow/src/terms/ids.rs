@@ -1,11 +1,11 @@
-//! Who and what is meant: numbers of tenants, users, queries, vertices and scopes, and the levels of accounts.
+//! Ids of tenants, users, queries, vertices and scopes, and the levels of accounts.
 
 use std::fmt;
 
-/// A tenant: who pays for a query. Tenants need no declaration; an unknown one has a share of 100.
+/// A tenant, to which queries are charged. Tenants need no declaration; an unknown one has a share of 100.
 pub type TenantNo = u32;
 
-/// A user within a tenant; 0 where nobody tells them apart.
+/// A user within a tenant; 0 where users are not distinguished.
 pub type UserNo = u32;
 
 /// A query's number, unique in its runtime.
@@ -17,13 +17,13 @@ pub struct QueryId(pub u64);
 pub struct QueryInfo {
     /// Its number.
     pub id: QueryId,
-    /// Who pays: the tenant, which a rule may have changed, and the user.
+    /// The tenant that is charged, which a rule may have changed.
     pub tenant: TenantNo,
     /// The user within the tenant.
     pub user: UserNo,
     /// False while it waits to be let in.
     pub running: bool,
-    /// What the submitter called it.
+    /// The label from its options.
     pub label: String,
     /// Time since it was submitted, in nanoseconds.
     pub age_ns: u64,
@@ -40,7 +40,7 @@ pub struct QueryInfo {
 pub struct VertexNo(pub(crate) usize);
 
 impl VertexNo {
-    /// Its number, from 0, in the order of creation; also its place in a profile.
+    /// Its number, from 0, in the order of creation; also its index in a profile.
     pub fn index(self) -> usize {
         self.0
     }
@@ -61,7 +61,7 @@ impl Default for ScopeNo {
     }
 }
 
-/// Whose limit it was.
+/// The level of an account whose limit was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// The query's own.

@@ -4,8 +4,8 @@
 /// under a percent, short enough that a kill or a short query waits under a millisecond.
 pub const QUOTA_NS_DEFAULT: u64 = 500_000;
 
-/// A turn goes on for this long at least, in nanoseconds, if there is work; after that it ends as soon as somebody else has sent the
-/// executor something, who may be more urgent. A turn costs one or two microseconds to end and begin.
+/// A turn goes on for at least this long, in nanoseconds, if there is work; after that it ends as soon as a command is waiting, which may be more
+/// urgent. A turn costs one or two microseconds to end and begin.
 pub const TURN_NS_MIN: u64 = 50_000;
 
 /// Processor time is read this often, in nanoseconds, so that a turn that took too long can be told from one whose core was taken
@@ -15,23 +15,23 @@ pub const METER_EVERY_NS: u64 = 400_000;
 /// A call that seems to have taken longer, in nanoseconds, is measured in processor time: another thread may have had its core.
 pub const LONG_CALL_NS: u64 = 1_000_000;
 
-/// Time that one who had nothing to do for a while may still claim of its share, in nanoseconds. A query that goes to and fro between
-/// executors is idle on each for moments and would lose its share by that; more would let it hold up others for long when it returns.
+/// Time that a task that was idle for a while may still claim of its share, in nanoseconds. A query that goes to and fro between executors is idle on
+/// each for moments and would lose its share by that; more would let it hold up others for long when it returns.
 pub const CREDIT_NS_MAX: u64 = 2_000_000;
 
-/// Messages that may wait at one port on one executor before those who feed it are no longer scheduled. An operator may overshoot by
-/// what one call emits. Small, because a message is a batch of up to a thousand rows and memory should stay near the output.
+/// Messages that may wait at one port on one executor before its feeders are no longer scheduled. An operator may overshoot by the output of one
+/// call. Small, because a message is a batch of up to a thousand rows and memory should stay near the output.
 pub const MAILBOX_MESSAGES_MAX: usize = 16;
 
 /// A `Route::Spread` edge keeps messages local while fewer than this many wait at the local twin: moving a batch to another core costs
 /// cache misses and a wake, so only real queues are shared out.
 pub const SPREAD_LOCAL_MESSAGES_MAX: usize = 2;
 
-/// A message of so many rows on a `Route::Spread` edge is split where other executors have nothing to do: what follows of so many rows is
-/// usually more than the wake of an executor costs.
+/// A message of this many rows on a `Route::Spread` edge is split with idle executors: the work that follows from so many rows usually exceeds the
+/// cost of waking an executor.
 pub const SPREAD_SPLIT_ROWS_MIN: usize = 128;
 
-/// A part on a `Route::Placed` edge whose host has so many messages waiting goes to who has fewest: what locality saves is less than that
+/// A part on a `Route::Placed` edge whose host has this many messages waiting goes to the executor with the fewest: locality saves less than that
 /// wait. Two to keep the host at work, and as many again on their way.
 pub const PLACED_MESSAGES_MAX: usize = 4;
 
@@ -65,8 +65,8 @@ pub const WAITING_REPOLL_NS: u64 = 100_000;
 /// A client's own thread that waits for a [`Latch`](crate::Latch) looks so often whether its work is over. An executor hears of that at once.
 pub const LATCH_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// An executor that sleeps while it still holds a query looks again after this many nanoseconds at the latest. Wakes are exact; this is
-/// the belt to the braces.
+/// An executor that sleeps while it still holds a query looks again after this many nanoseconds at the latest. Wakes are exact; this is a second
+/// safeguard.
 pub const BLOCKED_RECHECK_NS: u64 = 20_000_000;
 
 /// Timers of queries that have ended may lie about until this many more are set than there are queries; then they are swept. A server
@@ -77,24 +77,24 @@ pub const TIMERS_SLACK: usize = 1_024;
 /// a busy scope.
 pub const SPARE_NODES_MAX: usize = 256;
 
-/// Scope instances of an ended query that an executor drops between two turns: a few hundred microseconds at most, so that others do not
-/// wait for the end of one that had a million.
+/// Scope instances of an ended query that an executor drops between two turns: a few hundred microseconds at most, so that others do not wait for the
+/// end of one that had a million.
 pub const BURIED_NODES_MAX: usize = 512;
 
 /// Looks at the clock that may follow a reading without one of their own.
 pub const LOOKS_SKIPPED_MAX: u32 = 15;
 
-/// Looks at the clock less than this many nanoseconds apart share a reading: some fifty times what a reading costs.
+/// Looks at the clock less than this many nanoseconds apart share a reading: some fifty times the cost of a reading.
 pub const LOOKS_APART_NS: u64 = 2_000;
 
-/// Time a query is tried on the thread that asks it, in nanoseconds: some ten times what telling an executor and hearing from it costs,
-/// so a query that is too long for it has lost a tenth of little, and none is out of reach of a kill for long.
+/// Time a query is tried on the calling thread, in nanoseconds: some ten times the round trip to an executor, so a query that is too long for it has
+/// lost a tenth of little, and none is out of reach of a kill for long.
 pub const PIPELINE_NS_MAX: u64 = 200_000;
 
-/// Batches that a query tried on the thread that asks may answer: what waits for a client elsewhere.
+/// Batches that a query tried on the calling thread may answer: as many as wait for a client otherwise.
 pub const PIPELINE_BATCHES_MAX: usize = OUTPUT_BATCHES_MAX_DEFAULT;
 
-/// Messages that wait at a port of a pipeline before those who feed it are no longer called: what was made is used while it is in the cache.
+/// Messages that wait at a port of a pipeline before its feeders are no longer called: output is used while it is in the cache.
 pub const PIPELINE_MESSAGES_MAX: usize = 1;
 
 /// Queries that may wait for room in their accounts; further ones are refused. Each costs a few kilobytes.

@@ -1,13 +1,13 @@
-//! What travels: messages, and the tags that say which scope instance they belong to.
+//! Messages, and the tags that say which scope instance they belong to.
 
 use crate::terms::limits::SCOPE_DEPTH_MAX;
 use std::fmt;
 
-/// A batch that travels along an edge. The runtime only ever asks how large it is.
+/// A batch that travels along an edge. The runtime only reads its size.
 pub trait Message: Send + 'static {
     /// Rows in it, for profiles.
     fn rows(&self) -> usize;
-    /// Bytes it holds, for the query's byte budget where it has to wait in an unbounded place.
+    /// Bytes it holds, charged to the query's budget where it waits in an unbounded queue.
     fn bytes(&self) -> usize;
     /// As many messages with about as many rows each, or fewer, which together say the same: so that executors that have nothing to do can
     /// share in a large one.

@@ -1,4 +1,4 @@
-//! How one query runs.
+//! Options of a query.
 
 use crate::terms::ids::{QueryId, TenantNo, UserNo};
 use crate::terms::limits::{OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT};
@@ -7,11 +7,11 @@ use std::time::Duration;
 /// How one query runs.
 #[derive(Clone, Debug)]
 pub struct QueryOptions {
-    /// Who pays.
+    /// The tenant that is charged.
     pub tenant: TenantNo,
-    /// Which of the tenant's users asks.
+    /// The tenant's user who runs it.
     pub user: UserNo,
-    /// What to call it in lists.
+    /// Its name in lists.
     pub label: String,
     /// End it with `TimedOut` after this long.
     pub deadline: Option<Duration>,
@@ -19,9 +19,9 @@ pub struct QueryOptions {
     pub bytes_max: u64,
     /// Batches that may wait for the client; at least 1.
     pub output_batches_max: usize,
-    /// It is a part of this query, which stands for it in lists and has a place for it, and with which it ends.
+    /// The query of which it is a part: that one is listed and admitted in its stead, and ends it with itself.
     pub part_of: Option<QueryId>,
-    /// It waits in line where its accounts have no room for it now. One that says what keeps others waiting does not.
+    /// It waits in the admission queue if its accounts have no room. A query that shows what occupies them should not.
     pub waits: bool,
 }
 

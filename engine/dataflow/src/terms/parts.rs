@@ -1,15 +1,15 @@
-//! Parts: queries that are run one after the other for a statement, which is one query in lists, to whoever ends it, and for its accounts.
+//! Parts: queries that are run one after the other for a statement, which counts as one query in lists, for kills, and for its accounts.
 //!
-//! Question: a statement that commits in between is many queries. How is it listed, ended and charged from its beginning to its end, also when
-//! none of them runs? Idea: a query of its own stands for it, the *whole*, whose operator only waits; the others are submitted as its
-//! parts. Invariants: a part ends with its whole, before that is seen to have ended; it takes no place among the queries that its accounts
-//! run at once, since its whole has one; what parts took and take counts as their whole's.
+//! Problem: a statement that commits in between is many queries. It must be listed, ended and charged from its beginning to its end, also when none
+//! of them runs. Idea: a query of its own stands for it, the *whole*, whose operator only waits; the others are submitted as its parts. Invariants: a
+//! part ends with its whole, before the whole's end is visible; it needs no admission, since its whole was admitted; usage of parts counts as their
+//! whole's.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-/// What a query has of parts.
+/// The parts of a query.
 #[derive(Debug)]
 pub(crate) struct Parts<P> {
     state: Mutex<State<P>>,
@@ -21,7 +21,7 @@ struct State<P> {
     past: Past,
 }
 
-/// What parts took that have ended.
+/// Usage of parts that have ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Past {
     pub(crate) cpu_ns: u64,
@@ -35,7 +35,7 @@ impl<P> Default for Parts<P> {
 }
 
 impl<P> Parts<P> {
-    /// A part begins. Whoever ends the whole later finds it.
+    /// A part begins. Ending the whole later ends it too.
     pub(crate) fn add(&self, id: u64, part: &Arc<P>) {
         self.state.lock().running.insert(id, Arc::downgrade(part));
     }
@@ -51,7 +51,7 @@ impl<P> Parts<P> {
         state.past.cpu_ns += took.cpu_ns;
         state.past.rows += took.rows;
     }
-    /// The parts that run, and what those took that have ended.
+    /// The running parts, and the usage of ended ones.
     pub(crate) fn now(&self) -> (Vec<Arc<P>>, Past) {
         let state = self.state.lock();
         (state.running.values().filter_map(Weak::upgrade).collect(), state.past)

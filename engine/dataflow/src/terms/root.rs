@@ -3,7 +3,7 @@
 use crate::TenantNo;
 use std::sync::Arc;
 
-/// Where a root stands after a turn.
+/// The status of a root after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootStatus {
     /// Has more work now.
@@ -19,7 +19,7 @@ pub enum RootStatus {
 pub trait Root {
     /// Works for at most about `quota_ns` nanoseconds and returns. Longer turns are counted as overruns and paid for in later ones.
     fn run(&mut self, quota_ns: u64) -> RootStatus;
-    /// Tenants for whom the last turn worked, and nanoseconds of it that each pays for; the rest is the root's own.
+    /// Tenants that the last turn worked for, and the nanoseconds charged to each; the rest is the root's own.
     fn charges(&mut self) -> Vec<(TenantNo, u64)> {
         Vec::new()
     }

@@ -1,9 +1,9 @@
-//! Rules for queries that run away: what is too much, and what then happens.
+//! Rules for queries that run away: thresholds and actions.
 
 use crate::terms::ids::TenantNo;
 use std::time::Duration;
 
-/// What a query may take before a rule applies to it.
+/// The usage from which a rule applies to a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Threshold {
     /// Time since it was submitted.
@@ -16,17 +16,17 @@ pub enum Threshold {
     Rows(u64),
 }
 
-/// What happens to a query that takes more.
+/// The action on a query beyond the threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It ends.
     Kill,
-    /// It weighs so little, where 100 is a fresh query's weight, beside others of its user from then on.
+    /// Sets its weight beside others of its user from then on, where 100 is a fresh query's.
     Slow {
         /// The weight, at least 1.
         weight: u32,
     },
-    /// It runs on this tenant's share from then on; what it holds stays on the books of its own.
+    /// It runs on this tenant's share from then on; its bytes stay on its own tenant's account.
     MoveTo(TenantNo),
 }
 
@@ -35,11 +35,11 @@ pub enum Action {
 pub struct Rule {
     /// When it applies.
     pub beyond: Threshold,
-    /// What then happens.
+    /// The action.
     pub then: Action,
 }
 
-/// What a query took so far.
+/// Usage of a query so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) age_ns: u64,

@@ -1,9 +1,9 @@
 //! Waiting for something outside the dataflow without holding the core: a page from disk, an answer from another machine.
 //!
-//! An operator that needs it asks [`Context::waker`](crate::Context::waker), hands the waker to whoever brings what it waits for, and
-//! returns [`Flow::Waiting`](crate::Flow::Waiting). It is then parked: its executor runs others, and nobody asks it again until the waker
-//! is called. A call that comes before the operator has returned is not lost, because commands are taken between turns. Cancelling parks
-//! nobody: a parked operator goes with its scope instance or its query at once, and its waker then does nothing.
+//! An operator that waits takes [`Context::waker`](crate::Context::waker), hands the waker to the code that brings the awaited data, and returns
+//! [`Flow::Waiting`](crate::Flow::Waiting). It is then parked: its executor runs others, and does not call it again until the waker is called. A call
+//! that comes before the operator has returned is not lost, because commands are taken between turns. A cancelled query does not wait for parked
+//! operators: they are dropped with their scope instance or query at once, and their wakers then do nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct OperatorWaker(pub(crate) Option<Arc<dyn Fn() + Send + Sync>>);
 
 impl OperatorWaker {
-    /// May the operator be parked? Where it is called in line, on the thread of who asks, nobody would wake it, and nobody else waits for that thread.
+    /// May the operator be parked? Where it is called in line, on the calling thread, nothing would wake it, and no other task waits for that thread.
     pub fn can_wake(&self) -> bool {
         self.0.is_some()
     }

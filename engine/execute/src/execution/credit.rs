@@ -1,21 +1,21 @@
-//! Is a plan tried on the thread that asks, before executors hear of it?
+//! Decides whether a plan is tried on the calling thread, before it is submitted to executors.
 //!
-//! Idea: a plan whose driver is a pipeline only walks a few steps from looked-up vertices. It is usually over in microseconds, but a hub or a
-//! long list may be met. So a plan has credit: each run that was over in time earns a little, one that was not costs much, and without credit only one
-//! run in [`PROBE_EVERY`] is tried. A statement that writes is tried on its own only, since then what a run left that was not over in time
-//! can be rolled back. Cost: one relaxed counter a run.
+//! Idea: a plan whose driver is a pipeline only walks a few steps from looked-up vertices. It usually takes microseconds, unless it meets a hub or a
+//! long list. So a plan has credit: each run that finished in time earns a little, one that did not costs much, and without credit only one run in
+//! [`PROBE_EVERY`] is tried. A statement that writes is tried outside of explicit transactions only, since only then can the writes of an unfinished
+//! run be rolled back. Cost: one relaxed counter a run.
 
 use plan::physical::OperatorDriver;
 use plan::statement::Mode;
 use plan::{Statement, StatementKind};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-/// What a plan begins with, and what it can save up at most.
+/// Initial and maximal credit of a plan.
 const CREDIT_MAX: i32 = 64;
-/// What a run costs that was not over in time: one in seventeen may be, then the time tried is lost in a twentieth of the runs at most.
+/// Cost of a run that did not finish in time: one in seventeen may be such, then the time tried is lost in a twentieth of the runs at most.
 const COST: i32 = 16;
-/// Without credit, one run in so many is tried all the same: the graph may have changed, or the first runs had to read it from disk. What is
-/// tried in vain costs 200 us then, of sixty-four runs of more than that each.
+/// Without credit, one run in this many is tried all the same: the graph may have changed, or the first runs had to read it from disk. The failed try
+/// then costs 200 us, of sixty-four runs of more than that each.
 const PROBE_EVERY: u32 = 64;
 
 /// A plan's standing.
@@ -37,7 +37,7 @@ impl Credit {
         };
         Credit { is_fit, left: AtomicI32::new(CREDIT_MAX), runs: AtomicU32::new(0) }
     }
-    /// Is this run tried here?
+    /// Is this run tried on the calling thread?
     pub fn is_due(&self) -> bool {
         let probes = || self.runs.fetch_add(1, Ordering::Relaxed).is_multiple_of(PROBE_EVERY);
         self.is_fit && (self.left.load(Ordering::Relaxed) > 0 || probes())

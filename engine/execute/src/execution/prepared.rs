@@ -1,7 +1,7 @@
-//! A plan that is kept, so that what is asked again is neither read nor planned again.
+//! A cached plan, so that a repeated text is neither parsed nor planned again.
 //!
-//! A plan stays right whatever is committed, since names are bound when it starts; it goes stale when indexes come or go, or when
-//! the graph has grown or shrunk so much that another plan would be better.
+//! A plan stays valid whatever is committed, since names are bound when it starts; it goes stale when indexes come or go, or when the graph has grown
+//! or shrunk so much that another plan would be better.
 
 use super::{Credit, Ready};
 use plan::{Statement, StatementKind};
@@ -16,19 +16,19 @@ pub const PLAN_TEXT_BYTES_MAX: usize = 64 * 1024;
 /// A plan is made anew when the graph's size changed by more than this factor.
 const GROWTH_MAX: f64 = 4.0;
 
-/// A plan, and what it was made for.
+/// A plan, and the state it was planned for.
 pub struct Prepared {
     /// The plan.
     pub statement: Statement,
     /// Does it write to the graph?
     pub writes: bool,
-    /// Is it tried on the thread that asks?
+    /// Decides whether it is tried on the calling thread.
     pub credit: Credit,
-    /// What was compiled of it.
+    /// Its compiled pipelines.
     pub ready: Ready,
     indexes: u64,
     size: f64,
-    /// Place of the last snapshot for which it was found fresh.
+    /// Commit version of the last snapshot for which it was found fresh.
     fresh_at: AtomicU64,
 }
 
@@ -45,7 +45,7 @@ impl Prepared {
             size: size(snapshot),
         }
     }
-    /// Does the plan itself write, apart from what is run before it?
+    /// Does the plan itself write, apart from the statements that run before it?
     pub fn own_plan_writes(&self) -> bool {
         matches!(&self.statement.kind, StatementKind::Query { plan, .. } if plan.writes())
     }
@@ -66,7 +66,7 @@ impl Prepared {
     }
 }
 
-/// Tells whether the indexes changed: what each is about, not its number alone, since the number of a dropped one is used again.
+/// A hash of the indexes' definitions; their numbers alone do not tell, since the number of a dropped one is used again.
 fn index_stamp(snapshot: &Snapshot) -> u64 {
     let mut hasher = foldhash::fast::FixedState::default().build_hasher();
     for index in snapshot.catalog().indexes() {

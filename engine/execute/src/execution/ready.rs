@@ -1,9 +1,8 @@
-//! A statement that is asked again and again: its pipeline is compiled once and kept, each run brings its own view, transaction
-//! and parameters.
+//! Cached pipelines of a repeated statement: compiled once; each run brings its own view, transaction and parameters.
 //!
-//! Idea: most of what a small query costs is becoming a graph, not running it. A kept pipeline is bound to names and indexes, so it holds the
-//! catalogue it was compiled by; a snapshot with another catalogue compiles anew. Parameters are read at run time, but for the few that
-//! decided what was compiled (a LIMIT, the list of an IN): a pipeline serves only who gives them the same values.
+//! Idea: most of the cost of a small query is compiling its graph, not running it. A cached pipeline is bound to names and indexes, so it holds the
+//! catalogue it was compiled by; a snapshot with another catalogue compiles anew. Parameters are read at run time, except the few that were compiled
+//! in (a LIMIT, the list of an IN): a pipeline serves only runs with the same values of these.
 //!
 //! Invariant: a pipeline is run by one thread at a time and holds nothing of a run between runs. Cost: at most [`PIPELINES_KEPT_MAX`] pipelines a
 //! statement, one lock to take one and one to put it back.
@@ -23,24 +22,24 @@ use plan::{Plan, Statement, StatementKind};
 use std::sync::Arc;
 use store::{Catalog, Snapshot};
 
-/// Pipelines kept of one statement: as many threads as may be running it at once on a machine of some size; more compile their own.
+/// Cached pipelines of one statement: as many as threads may run it at once on a machine of some size; further threads compile their own.
 pub const PIPELINES_KEPT_MAX: usize = 32;
 
-/// What is known of a statement before it starts.
+/// Facts about a statement before it starts.
 pub struct Ready {
     pub(super) titles: Arc<[Name]>,
     pub(super) effects: Effects,
-    /// How sources of searched paths are shared out, where the text says so; or what it says that is no policy.
+    /// The dispatch policy of searched paths, where the text sets one; or its text, if it is no policy.
     dispatch: Result<Option<paths::DispatchPolicy>, String>,
     pipelines: Mutex<Vec<CachedPipeline>>,
 }
 
-/// A compiled pipeline, and what it is right for.
+/// A compiled pipeline, and the state it is valid for.
 struct CachedPipeline {
     pipeline: Pipeline<Rows>,
     environment_slot: EnvironmentSlot,
     catalog: Catalog,
-    /// Parameters that decided what was compiled.
+    /// Parameters that were compiled in.
     fixed: Vec<(Name, Value)>,
     /// Is it right for another run?
     is_kept: bool,
@@ -56,7 +55,7 @@ impl CachedPipeline {
     }
 }
 
-/// Do both mean the same by every name, and know the same indexes? Both are alive, so what lies at the same place is the same.
+/// Do both mean the same by every name, and know the same indexes? Both are alive, so equal addresses mean equal catalogues.
 fn is_same_catalog(a: &Catalog, b: &Catalog) -> bool {
     Arc::ptr_eq(a.names(), b.names()) && std::ptr::eq(a.indexes(), b.indexes())
 }
@@ -105,8 +104,8 @@ impl Ready {
         &self.titles
     }
 
-    /// Tries the statement on this thread: right for one that is likely to be over in no time. None if it is not for here: too long, too
-    /// large, or with scopes. Of a statement that writes, the caller rolls back the transaction then.
+    /// Tries the statement on this thread: for one that is likely to be very short. None if it is not for this thread: too long, too large, or with
+    /// scopes. If the statement writes, the caller then rolls back the transaction.
     ///
     /// # Errors
     /// As [`Execution::start`](super::Execution::start).
@@ -131,7 +130,7 @@ impl Ready {
         Ok(Some(ResultStream::of_done(outcome, self.titles.clone(), run)))
     }
 
-    /// A pipeline for this run, kept or compiled now.
+    /// A pipeline for this run, cached or compiled now.
     fn take(
         &self,
         statement: &Statement,

@@ -1,5 +1,5 @@
-//! Aggregate: groups rows. Each executor aggregates what comes to it; at the end of the input the parts meet at home, where they are
-//! merged and handed on. The parts travel through a place that the twins share, not as messages: they are tables, not rows.
+//! Aggregate: groups rows. Each executor aggregates its rows; at the end of the input the parts meet at home, where they are merged and emitted. The
+//! parts travel through shared state of the twins, not as messages: they are tables, not rows.
 //!
 //! Inside a sub-query the number of the outer row leads the keys, and an aggregate without keys of its own has one row for every
 //! outer row, also where there was no inner row.

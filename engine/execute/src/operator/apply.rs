@@ -7,9 +7,9 @@
 //! ```
 //!
 //! ApplyOpen numbers the rows of a batch in a hidden column. Every inner operator carries that number, so that inner rows find their
-//! outer row again, and grouping, ordering and limits count for each outer row. ApplyClose joins back. An inner plan that writes is
-//! run for one row at a time, after all outer rows have come, and what it yields is held until the last of them: so each row sees what
-//! earlier rows wrote, and everything above sees all of it.
+//! outer row again, and grouping, ordering and limits count for each outer row. ApplyClose joins back. An inner plan that writes is run for one row
+//! at a time, after all outer rows have come, and its rows are buffered until the last of them: so each row sees the writes of earlier rows, and
+//! everything above sees all of them.
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
@@ -44,7 +44,7 @@ pub(crate) struct OpenPlan {
     pub(crate) instances_max: usize,
     /// Rows of one instance; none for as many as come in one batch.
     pub(crate) instance_rows: Option<usize>,
-    /// What instances are ordered by, of their first row; the greatest first with `true`.
+    /// The value of the first row by which instances are ordered; descending with `true`.
     pub(crate) rank: Option<(Compiled, bool)>,
     /// All outer rows must have come before the first instance opens.
     pub(crate) eager: bool,
@@ -60,7 +60,7 @@ struct ApplyOpen {
     execution: ExecutionContext,
     /// The demand for the rows that come of those it opens.
     demand: DemandPort,
-    /// By which its instances are told from those of its twins.
+    /// Distinguishes its instances from those of its twins.
     opener: u64,
 }
 
@@ -71,7 +71,7 @@ impl Drop for ApplyOpen {
 }
 
 impl ApplyOpen {
-    /// Numbers that stand in the order of the rank's values; what is no number comes last.
+    /// Integers in the order of the rank's values; values that are no numbers come last.
     fn rank(&mut self, batch: &Batch) -> Try<u64> {
         let Some((value, descending)) = &self.plan.rank else { return Ok(0) };
         let found = value.evaluate_row(batch, 0, &self.execution.scope())?;
@@ -160,7 +160,7 @@ pub(crate) fn options(how: &Scope) -> ScopeOptions {
     ScopeOptions { inter, intra, waits: how.early, ..ScopeOptions::branch() }
 }
 
-/// How many places of a plan read the enclosing argument.
+/// Number of operators in a plan that read the enclosing argument.
 pub(crate) fn arguments(plan: &Plan) -> usize {
     match plan {
         Plan::Unit | Plan::Argument(_) => 1,
@@ -179,7 +179,7 @@ pub(crate) fn inputs(plan: &Plan) -> Vec<&Plan> {
     }
 }
 
-/// A scope that was opened behind a stream: what its closing operator needs.
+/// A scope that was opened behind a stream, for its closing operator.
 pub(crate) struct Opened {
     /// The outer rows, as they enter the scope.
     pub(crate) outer: Stream,
@@ -196,7 +196,7 @@ pub(crate) struct Opened {
 pub(crate) struct How<'a> {
     /// As the plan says.
     pub(crate) scope: &'a Scope,
-    /// What ranks its instances, where the order says so.
+    /// The rank of its instances, if they are ordered.
     pub(crate) rank: Option<&'a plan::Expr>,
     /// The demand for the inner rows.
     pub(crate) inner: NodeDemand,
@@ -281,7 +281,7 @@ pub(crate) fn inner_demand(kind: &ApplyKind, demand: NodeDemand) -> NodeDemand {
     })
 }
 
-/// The columns that an Apply adds, as far as they are read above.
+/// The columns that an Apply adds, as far as operators above read them.
 pub(crate) fn added(kind: &ApplyKind, required: &VarSet) -> Vec<plan::Var> {
     match kind {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {

@@ -1,4 +1,4 @@
-//! Argument: the rows of the enclosing Apply. It is no operator of its own but the next output of the one that opens the scope.
+//! Argument: the rows of the enclosing Apply. It is no operator of its own but the next output of the operator that opens the scope.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

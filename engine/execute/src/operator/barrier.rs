@@ -1,4 +1,4 @@
-//! Barrier: keeps all rows until the input has ended, then shows the writes below to everything above and hands the rows on.
+//! Barrier: buffers all rows until the input has ended, then makes the writes below visible to everything above and emits the rows.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

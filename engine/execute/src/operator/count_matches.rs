@@ -1,9 +1,9 @@
 //! CountMatches: for each row, in how many ways a pattern goes on from its vertex, without enumerating them.
 //!
-//! Idea: see `plan::counting`. What hangs on a vertex as a tree is a number of that vertex, worked out once (`trees`); the core is walked as
-//! a worst-case optimal join that adds up products (`core`). Invariant: rows without any way are dropped; numbers saturate on
-//! the way and a row whose number does not fit an integer is an error. Cost: trees, one look at each edge in reach; the core, no
-//! more than the shortest of the lists that meet, for each binding before it.
+//! Idea: see `plan::counting`. A tree that hangs on a vertex is a number of that vertex, computed once (`trees`); the core is walked as a worst-case
+//! optimal join that adds up products (`core`). Invariant: rows without matches are dropped; numbers saturate on the way and a row whose number does
+//! not fit an integer is an error. Cost: for trees, one look at each edge in reach; for the core, at most the shortest of the intersected lists, for
+//! each binding before it.
 
 mod core;
 pub(super) mod lists;
@@ -28,7 +28,7 @@ struct CountMatches {
     node: Arc<algebra::CountMatches>,
     from: usize,
     core: Option<Core>,
-    /// What is known of trees by whoever counts beside this one.
+    /// Tree counts shared with other counts of the same pattern.
     known: Option<Arc<KnownWays>>,
     row: usize,
     counts: Vec<i64>,

@@ -42,7 +42,7 @@ pub(crate) enum End {
     New(usize),
 }
 
-/// What to create for one row.
+/// The entities to create for one row.
 pub(crate) struct Creation {
     vertices: Vec<NewVertex>,
     edges: Vec<NewEdge>,
@@ -51,7 +51,7 @@ pub(crate) struct Creation {
 /// The values created for one row: vertices, then edges.
 pub(crate) type Created = Vec<Value>;
 
-/// Property maps, evaluated: what of a Merge decides whether two rows mean the same.
+/// Property maps, evaluated: in a Merge they decide whether two rows mean the same.
 pub(crate) struct Shape {
     pub(crate) vertices: Vec<Value>,
     pub(crate) edges: Vec<Value>,

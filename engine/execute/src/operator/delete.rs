@@ -1,7 +1,7 @@
 //! Delete: vertices, edges and paths; with `detach`, a vertex's edges too.
 //!
-//! All rows are looked at first. Then edges go, then vertices, so that the order of the targets does not matter; a vertex that still
-//! has edges then is an error. What was deleted before, by this clause or an earlier one, is passed over.
+//! All rows are read first. Then edges are deleted, then vertices, so that the order of the targets does not matter; a vertex that still has edges
+//! then is an error. Entities that were deleted before, by this clause or an earlier one, are passed over.
 
 use crate::ExecuteError;
 use crate::access::Counting;
@@ -28,7 +28,7 @@ struct Delete {
     seen_vertices: HashSet<VertexId, FixedState>,
     seen_edges: HashSet<EdgeId, FixedState>,
     stage: Stage,
-    /// Place in the list of the stage.
+    /// Position in the list of the stage.
     at: usize,
 }
 
@@ -66,7 +66,7 @@ impl Delete {
     }
 }
 
-/// What is done after the last row, in this order, each in slices.
+/// The steps after the last row, in order, each in slices.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// With `detach`, the edges of the vertices are found.

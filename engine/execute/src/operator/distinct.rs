@@ -1,7 +1,8 @@
-//! Distinct: each combination of columns once, and what its first row carries. On every executor first, then at home where several executors found some.
+//! Distinct: each combination of columns once, with the other columns of its first row. On every executor first, then at home if several executors
+//! found some.
 //!
-//! A single column of vertices is remembered as a bit each, anything else in a hash table. Once there is little room, no combination is
-//! added to the table any more: rows of others are put aside by their hashes, and are looked through part by part at the end.
+//! A single column of vertices is kept as a bitmap, anything else as a hash table. Once memory is short, no combination is added to the table any
+//! more: rows of others are spilled by their hashes, and are deduplicated part by part at the end.
 
 use crate::ExecuteError;
 use crate::columns::carried;
@@ -100,7 +101,7 @@ pub(crate) fn plain_vertices(carried: &Carried) -> Option<&[VertexId]> {
     }
 }
 
-/// What was met so far.
+/// The combinations met so far.
 enum DistinctRows {
     Vertices(VertexSet),
     Table(GroupTable),
@@ -154,7 +155,7 @@ impl Distinct {
         }
         if self.aside.is_some() { Ok(()) } else { charged }
     }
-    /// Looks through what was put aside; all input has come.
+    /// Deduplicates the spilled rows, after the end of the input.
     fn look_through(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         loop {
             let rows = match &mut self.part {
@@ -243,13 +244,13 @@ impl Operator<Rows> for Distinct {
     }
 }
 
-/// Thins out a stream whose layout is exactly the columns to compare.
+/// Deduplicates a stream whose layout is exactly the columns to compare.
 pub(crate) fn attach(compiler: &mut Compiler, input: Stream) -> Stream {
     let keys = (0..input.layout.len()).collect();
     attach_keys(compiler, input, keys)
 }
 
-/// Thins out a stream by these columns of it; the others are those of the first rows.
+/// Deduplicates a stream by these columns; the others are those of the first rows.
 fn attach_keys(compiler: &mut Compiler, input: Stream, keys: Vec<usize>) -> Stream {
     let layout = input.layout.clone();
     let (first_keys, environment_slot) = (keys.clone(), compiler.environment.clone());

@@ -1,9 +1,10 @@
 //! Expand: the edges of a vertex, for each row.
 //!
 //! Batch in, slices of neighbours out: the far ends become one new column, all columns carried along share one new row map, and the
-//! edges themselves are only written where someone reads them, and of those that are read for their properties alone, the properties. A hub's list is left and re-entered in the middle. With `into`, both
-//! ends are bound and the edges between them are found by search in the shorter way the store has. Below a test, whose rows need no more
-//! than a first answer that not every row is, the lists are taken in turns: a few neighbours of each row, then twice as many of each that has no answer yet.
+//! edges themselves are only written where an operator reads them, and of those that are read for their properties alone, the properties. A hub's
+//! list is left and re-entered in the middle. With `into`, both ends are bound and the edges between them are found by search from the end that is
+//! cheaper in the store. Below a test, which needs only a first answer of each row, the lists are taken in turns: a few neighbours of each row, then
+//! twice as many of each row without an answer.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -25,13 +26,13 @@ use store::{AdjacencyView, Snapshot};
 /// Neighbours looked at in one slice of work: some tens of microseconds.
 const NEIGHBOURS_PER_SLICE_MAX: usize = 16 * ROWS_PER_LOOK;
 
-/// A list up to this length is kept with only those ends that have the labels, where one vertex comes twice in a row.
+/// A list up to this length is kept, filtered by the labels of its ends, if one vertex comes twice in a row.
 const ADMITTED_KEPT_MAX: usize = NEIGHBOURS_PER_SLICE_MAX;
 
 /// Vertices from which on their lists are read as one.
 const RUN_MIN: usize = 4;
 
-/// Neighbours of all rows together in the first of the rounds in which lists are taken in turns, and those of one row at least and at most.
+/// Neighbours of all rows together in the first of the rounds in which lists are taken in turns, and the bounds for one row.
 const ROUND_NEIGHBOURS_FIRST: usize = 256;
 const ROUND_SHARE_MIN: usize = 4;
 const ROUND_SHARE_MAX: usize = 16;
@@ -63,8 +64,8 @@ impl Plan {
     fn meets_edges(&self) -> bool {
         self.keep_edge || !self.properties.is_empty()
     }
-    /// Tells the transaction what a batch reads: whole lists, or with `into` only the edges between two ends, so that writers at one
-    /// hub that look at different far ends do not conflict.
+    /// Records the reads of a batch in the transaction: whole lists, or with `into` only the edges between two ends, so that writers at one hub with
+    /// different far ends do not conflict.
     fn record(&self, batch: &Batch, types: &[EdgeTypeId], execution: &ExecutionContext) {
         let from = batch.column(self.from);
         let Some(to) = self.to.map(|at| batch.column(at)) else {
@@ -92,7 +93,7 @@ struct Side {
     skip_loops: bool,
 }
 
-/// The views to look at. Both ways are two views only where the direction of a found edge must be told.
+/// The adjacency views to read. Both directions are two views only where the direction of a found edge is needed.
 fn sides(snapshot: &Snapshot, types: &[EdgeTypeId], direction: Direction, apart: bool) -> Vec<Side> {
     let side = |direction, outgoing, skip_loops| Side {
         view: snapshot.adjacency(types, direction),
@@ -107,7 +108,7 @@ fn sides(snapshot: &Snapshot, types: &[EdgeTypeId], direction: Direction, apart:
     }
 }
 
-/// What is known once the view is taken.
+/// State that depends on the view.
 struct Bound {
     sides: Vec<Side>,
     labels: LabelCheck,
@@ -115,7 +116,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// Takes the view, and tells the transaction what this batch reads.
+    /// Takes the view, and records the reads of this batch in the transaction.
     fn bind(held: &mut Option<Bound>, plan: &Plan, batch: &Batch, execution: &mut ExecutionContext) {
         let snapshot = execution.snapshot().clone();
         let types = edge_types(&plan.types, &snapshot);
@@ -142,16 +143,16 @@ struct Expand {
     plan: Arc<Plan>,
     bound: Option<Bound>,
     row: usize,
-    /// Behind the rows whose vertices count up by one, as far as that was looked at.
+    /// End of the run of rows with consecutive vertices, as far as it is known.
     run_end: usize,
-    /// Place in the list of the current row.
+    /// Position in the list of the current row.
     place: usize,
     neighbours: Vec<u32>,
     /// The vertex of the row before, and the ends of this vertex that have the labels, where it came twice.
     previous: Option<VertexId>,
     admitted_of: Option<VertexId>,
     admitted: Vec<u32>,
-    /// Edges of the current row, where they are kept.
+    /// Edges of the current row, if they are materialised.
     listed: Vec<EdgeRef>,
     /// The list of the current row lies in `neighbours` or `listed`: it need not be assembled again.
     assembled: bool,
@@ -169,7 +170,7 @@ struct Expand {
 /// Lists taken in turns.
 #[derive(Default)]
 struct Rounds {
-    /// By row: its place in its list, [`ROUNDS_DONE`] behind the end.
+    /// By row: its position in its list, [`ROUNDS_DONE`] after the end.
     places: Vec<u32>,
     /// Neighbours of one row in this round; 0 before the first.
     share: usize,
@@ -221,8 +222,8 @@ impl Expand {
         self.run_end
     }
 
-    /// The lists of neighbouring vertices as one, as many as there is room for. Returns the edges that were taken; none where the next list
-    /// is to be read by itself.
+    /// The lists of consecutive vertices as one, as many as there is room for. Returns the number of edges taken; none where the next list must be
+    /// read by itself.
     fn take_run(
         &mut self,
         bound: &mut Bound,
@@ -423,7 +424,7 @@ impl Expand {
         Ok(taken)
     }
 
-    /// What belongs to the edges of the current row that were taken from place `before` on.
+    /// Adds the columns of the current row's edges that were taken from position `before` on.
     fn add_taken(&mut self, before: usize, from: VertexId, rows: &mut Vec<u32>) {
         let taken = &self.edges[before..];
         rows.resize(rows.len() + taken.len(), self.row as u32);
@@ -517,7 +518,7 @@ impl Expand {
 }
 
 impl Expand {
-    /// A slice of a round: so many neighbours of each row that has no answer.
+    /// A slice of a round: a number of neighbours of each row without an answer.
     fn slice_in_turns(
         &mut self,
         bound: &mut Bound,

@@ -1,10 +1,10 @@
 //! ExpandPath: runs of edges from a vertex, for each row: variable length, distinct ends, shortest paths.
 //!
-//! One search of `paths` at a time, stepped in slices so that a quota is kept and a full output holds it back: what is not asked for is
-//! never listed. Which search, is decided by what is asked: distinct ends are a breadth-first search, shortest paths between bound
-//! ends two waves that meet, shortest paths to all ends one wave with distances, all else an enumeration ([`trailing`]), guided towards the far
-//! end where that is bound. The far end's labels filter what comes out. Rows that ask for ends by distance go to all executors, see
-//! `dispatched`; inside sub-queries many of them share one search, see `lanes`.
+//! One search of `paths` at a time, stepped in slices so that a quota is kept and a full output holds it back: paths that are not wanted are never
+//! listed. The plan decides the search: distinct ends are a breadth-first search, shortest paths between bound ends a bidirectional one, shortest
+//! paths to all ends one wave with distances, all else an enumeration ([`trailing`]), guided towards the far end if that is bound. The far end's
+//! labels filter the results. Rows that need ends by distance go to all executors, see `dispatched`; inside sub-queries many of them share one
+//! search, see `lanes`.
 
 use crate::ExecuteError;
 use crate::adjacency::{EdgeCondition, Walk};
@@ -94,7 +94,7 @@ impl ExpandPath {
         Search::new(&self.plan, walks, from.dense(), to.map(VertexId::dense)).map(Some)
     }
 
-    /// Moves what the search found into the output, as far as it is wanted; ends that lack the labels fall away.
+    /// Moves results of the search into the output, as far as they are wanted; ends that lack the labels are dropped.
     fn take_found(&mut self, bound: &mut Bound, rows: &mut Vec<u32>, rows_max: usize) -> Try<()> {
         let walk = self.search.as_ref().and_then(Search::walk);
         for at in 0..self.found.ends.len() {
@@ -127,7 +127,7 @@ impl ExpandPath {
         Ok(())
     }
 
-    /// A slice of a search shared by many rows, begun here if that is right: done where there is none to go on with.
+    /// A slice of a search shared by many rows, begun here if worthwhile; done if there is none to go on with.
     fn slice_lanes(
         &mut self,
         bound: &mut Bound,

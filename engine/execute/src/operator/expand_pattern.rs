@@ -1,8 +1,7 @@
 //! ExpandPattern: paths of a pattern of several parts, for each row; all of them, or the shortest few between each pair of ends.
 //!
-//! One search of `paths` at a time, stepped in slices as `ExpandPath` does. Here stands what the search asks for: adjacencies for each edge
-//! of the pattern, and conditions, which are expressions over the input row, the vertices and edges of one round, or the whole path
-//! ([`conditions`]).
+//! One search of `paths` at a time, stepped in slices as `ExpandPath` does. This file provides the inputs of the search: adjacencies for each edge of
+//! the pattern, and conditions, which are expressions over the input row, the vertices and edges of one round, or the whole path ([`conditions`]).
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -28,14 +27,14 @@ mod conditions;
 /// Edges a search visits in one slice: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
 
-/// What the plan says.
+/// The definition in the plan.
 struct Expansion {
     from: usize,
     to: Option<usize>,
     pattern: PathPattern,
     /// Types and direction of each edge of the pattern.
     legs: Vec<(Vec<Name>, Direction)>,
-    /// Labels of each place.
+    /// Labels of each vertex of the pattern.
     places: Vec<LabelExpr>,
     /// Edges of each part.
     edges: Vec<usize>,
@@ -77,7 +76,7 @@ impl Expansion {
     }
 }
 
-/// What is known once the view is taken.
+/// State that depends on the view.
 struct Bound {
     snapshot: Snapshot,
     /// For each edge of the pattern; none where the catalogue knows none of its types.

@@ -6,8 +6,8 @@
 //!         └─ Unwind ─► ApplyOpen ─► body ─► ApplyClose ───────┘
 //! ```
 //!
-//! A body of one clause takes all elements in one instance, as a clause sees its own earlier writes; a longer body is run element by
-//! element, so that each sees what the whole body did for those before.
+//! A body of one clause takes all elements in one instance, as a clause sees its own earlier writes; a longer body is run element by element, so that
+//! each sees the writes of the whole body for those before.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

@@ -1,9 +1,9 @@
-//! Procedures that ask something about every vertex: `graph.bfs`, `graph.cdlp`, `graph.lcc`, `graph.pagerank`, `graph.sssp`, `graph.wcc`;
-//! and node programs, `program.NAME`.
+//! Procedures over all vertices: `graph.bfs`, `graph.cdlp`, `graph.lcc`, `graph.pagerank`, `graph.sssp`, `graph.wcc`; and node programs,
+//! `program.NAME`.
 //!
-//! Each takes one map, lists the vertices that take part, runs an algorithm of `paths` in slices, so that a quota is kept and a kill is
-//! heard, and hands on a row a vertex. All executors share the work (`shared`), but for calls within sub-queries. What they ask, and how, is
-//! the crates `procedures` and `programs` (`work`).
+//! Each takes one map, lists the participating vertices, runs an algorithm of `paths` in slices, so that a quota is kept and a kill is noticed, and
+//! emits a row a vertex. All executors share the work (`shared`), but for calls within sub-queries. The algorithms and their arguments are in the
+//! crates `procedures` and `programs` (`work`).
 
 mod shared;
 mod work;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub(super) use work::ProcedureKind;
 use work::{ProcedureRows, ProcedureRun, ProcedureWorker, Turn as Drawn};
 
-/// A call: what is asked, and which columns are read of the answer.
+/// A call: its procedure, and the columns of the answer that are read.
 struct ProcedureCall {
     kind: ProcedureKind,
     arguments: Vec<Compiled>,
@@ -98,7 +98,7 @@ impl Draw for Alone {
     }
 }
 
-/// What is charged becomes this much.
+/// Sets the charge to these bytes.
 pub(crate) fn recharge(charged: &mut usize, bytes: usize, context: &mut Context<'_, Rows>) -> Try<()> {
     if bytes > *charged {
         context.charge(bytes - *charged)?;

@@ -1,6 +1,6 @@
-//! What an index is asked for, and what it finds: for vertices and for edges alike.
+//! Look-ups in an index: for vertices and for edges alike.
 //!
-//! What an index finds is exact, so nothing is tested again.
+//! The results of an index are exact, so nothing is tested again.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -15,14 +15,14 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use store::{EdgeRange, IndexRange, Snapshot, StoreError};
 
-/// What an index has.
+/// An entity that indexes hold.
 pub(crate) trait Indexed: Sized {
     /// Those between two bounds, one after the other.
     type Range: Iterator<Item = Result<Self, StoreError>>;
 
-    /// Those whose first keys equal these.
+    /// Entities whose first keys equal these values.
     fn seek(snapshot: &Snapshot, index: IndexId, values: &[Value]) -> Result<Vec<Self>, StoreError>;
-    /// Those whose first key lies between the bounds.
+    /// Entities whose first key lies between the bounds.
     fn seek_range(
         snapshot: &Snapshot,
         index: IndexId,
@@ -63,7 +63,7 @@ impl Indexed for EdgeRef {
     }
 }
 
-/// What is looked up, compiled.
+/// A compiled look-up.
 pub(crate) enum Lookup {
     Equal(Vec<Compiled>),
     In(Compiled),
@@ -71,7 +71,7 @@ pub(crate) enum Lookup {
     Prefix(Compiled),
 }
 
-/// What is still to come of a row.
+/// The rest of a row's results.
 pub(crate) enum Found<T: Indexed> {
     Nothing,
     /// Last first.
@@ -80,7 +80,7 @@ pub(crate) enum Found<T: Indexed> {
 }
 
 impl Lookup {
-    /// What `index` has for a row; noted as read.
+    /// The results of `index` for a row; recorded as read.
     pub(crate) fn find<T: Indexed>(
         &self,
         index: IndexId,

@@ -4,11 +4,11 @@
 //!   outer batch ─ number its rows ─► operator ─► operator ─► … ─► count by number, join back ─► rows
 //! ```
 //!
-//! The operators are the inner plan's own, driven by a pipeline ([`subquery`]). At the end of an outer batch it is known which of its rows had
-//! none: an OPTIONAL MATCH keeps those with nulls. A test takes as many outer rows together as its scope says, and is over with them once each
-//! has its first inner row: what a scope instance is, without one. It may itself stand in a pipeline. Invariant: a pipeline keeps the order of
-//! rows, so where the outer rows stand in order, inner rows come in the order of their numbers. Rows that give a count, a test or a list the
-//! same are answered once ([`memo`]). Cost: a column of numbers and a counter for each outer row; no scope, no instance.
+//! The operators are the inner plan's own, driven by a pipeline ([`subquery`]). At the end of an outer batch it is known which of its rows had no
+//! inner row: an OPTIONAL MATCH keeps those with nulls. A test takes as many outer rows together as its scope says, and is done with them once each
+//! has its first inner row, as in a scope instance. It may itself be part of a pipeline. Invariant: a pipeline keeps the order of rows, so inner rows
+//! come in the order of their outer rows' numbers. Rows with the same imports of a count, a test or a list are answered once ([`memo`]). Cost: a
+//! column of numbers and a counter for each outer row; no scope, no instance.
 
 use crate::ExecuteError;
 use crate::columns::piece;
@@ -55,10 +55,10 @@ struct Inline {
     plan: Arc<Inlining>,
     execution: ExecutionContext,
     pipeline: Pipeline<Rows>,
-    /// What came, and how many of its rows were begun: where few may be enough, they are taken in pieces.
+    /// The batch, and how many of its rows were begun: where few may be enough, they are taken in pieces.
     input: Option<(Batch, usize)>,
     outer: Option<Batch>,
-    /// The outer rows that the pipeline is at: so many from here on; those before have their answers.
+    /// The range of outer rows that the pipeline works on; those before have their answers.
     at: Range<usize>,
     /// Of those of a test that are taken together, how many have none yet.
     unanswered: usize,
@@ -66,18 +66,18 @@ struct Inline {
     answers: Option<Arc<RowDemand>>,
     /// The demand for its own rows.
     demand: DemandPort,
-    /// Answers for rows that give it the same, where they can be kept.
+    /// Answers by imports, where they can be cached.
     memo: Option<Memo>,
     counts: Vec<i64>,
     lists: Vec<Vec<Value>>,
-    /// The lists, once they are whole.
+    /// The lists, once they are complete.
     collected: Vec<Value>,
     /// Outer rows before this one were handed on, with or without inner rows, where order counts.
     next: usize,
     charged: usize,
     /// Outer rows of a test before this one were handed on, as far as they pass.
     told: usize,
-    /// What is handed on at the end of the batch, and how much of it was.
+    /// The output at the end of the batch, and how much of it was emitted.
     output: Option<(Batch, usize)>,
 }
 
@@ -154,7 +154,7 @@ impl Inline {
         true
     }
 
-    /// Rows that came out of the pipeline; returns what can be handed on at once.
+    /// Takes rows from the pipeline; returns those that can be emitted at once.
     fn take(&mut self, inner: &Batch, context: &mut Context<'_, Rows>) -> Try<Option<Batch>> {
         let numbers: Vec<u32> =
             (0..inner.len()).map(|row| number(inner, self.plan.inner.row, row) as u32).collect();
@@ -190,7 +190,7 @@ impl Inline {
         context.charge(bytes)
     }
 
-    /// The outer rows, as far as they are read above.
+    /// The outer rows, as far as operators above read them.
     fn kept(&self) -> Batch {
         self.outer.as_ref().expect("a batch was begun").project(&self.plan.carry)
     }
@@ -212,7 +212,7 @@ impl Inline {
         select(&self.kept(), rows)
     }
 
-    /// Takes the answers of the rows that were asked to all rows of the batch, and keeps them.
+    /// Gives the answers of the rows that ran to all rows of the batch, and caches them.
     fn share_answers(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
         // Where no batch waits, each row was asked, and has its answer.
         let Some(memo) = self.memo.as_mut().filter(|memo| memo.is_pending()) else { return Ok(()) };
@@ -228,7 +228,7 @@ impl Inline {
         context.charge(after.saturating_sub(before))
     }
 
-    /// What the end of the batch makes known.
+    /// The output that the end of the batch completes.
     fn finish(&mut self, context: &mut Context<'_, Rows>) -> Try<Batch> {
         self.collected = std::mem::take(&mut self.lists).into_iter().map(Value::list).collect();
         self.share_answers(context)?;
@@ -287,7 +287,7 @@ impl Inline {
         output
     }
 
-    /// A piece of what the end of the batch gave; false once that is all.
+    /// A piece of the output at the end of the batch; false after the last.
     fn hand_on(&mut self, context: &mut Context<'_, Rows>) -> (Option<Batch>, bool) {
         let Some((output, next)) = &mut self.output else { return (None, false) };
         let rows = piece(output, *next, self.execution.environment.batch_rows);

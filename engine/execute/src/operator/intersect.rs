@@ -1,11 +1,10 @@
-//! Intersect: for each row, the vertices that all of several bound vertices have as a neighbour.
+//! Intersect: for each row, the common neighbours of several bound vertices.
 //!
-//! Two ways, chosen for each batch. By row: one arm's list is walked and the others are looked into; an arm whose vertex stays the same
-//! from row to row is held as a table, the shortest of the others is walked, and any left are searched. By group, for two arms of which
-//! one has few vertices in the batch: its neighbours are walked once, from each of them the other edge back, and whoever is met there is
-//! looked up among the rows. Invariant: both give a row the same vertices, once for each combination of edges; rows keep their order.
-//! Cost: by row, the shortest list that is not held (put in order first where parallel edges count once); by group, the lists of the few
-//! vertices and one look-up for each edge back.
+//! Two ways, chosen for each batch. By row: one arm's list is walked and the others are probed; an arm whose vertex stays the same from row to row is
+//! kept as a table, the shortest of the others is walked, and any left are searched. By group, for two arms of which one has few vertices in the
+//! batch: its neighbours are walked once, from each of them the other edge back, and each vertex that is reached is looked up among the rows.
+//! Invariant: both give a row the same vertices, once for each combination of edges; rows keep their order. Cost: by row, the shortest list that is
+//! not kept (sorted first where parallel edges count once); by group, the lists of the few vertices and one look-up for each edge back.
 
 mod cached_list;
 mod grouped;
@@ -25,7 +24,7 @@ use store::Snapshot;
 
 /// Neighbours looked at in one slice of work: some tens of microseconds.
 const LOOKS_PER_SLICE_MAX: usize = 8_192;
-/// A walked list may be this much longer than a held one before that is walked instead: a search costs as much as some looks.
+/// A walked list may be this much longer than a kept table before the table's list is walked instead: a search costs as much as some looks.
 const LONGER_MAX: usize = 16;
 
 /// How an arm takes part in a row.
@@ -36,7 +35,7 @@ enum Part {
     Searched,
 }
 
-/// What is known once the view is taken.
+/// State that depends on the view.
 struct Bound {
     /// The edges of each arm, from its vertex.
     lists: Vec<Lists>,
@@ -53,10 +52,10 @@ struct Intersect {
     bound: Option<Bound>,
     held: Vec<CachedList>,
     row: usize,
-    /// What was decided for the current row, and the place in the list that is walked; empty if nothing was.
+    /// The decision for the current row, and the position in the list that is walked; empty before the decision.
     parts: Vec<Part>,
     cursor: usize,
-    /// The list that is walked, in order, where its arm takes parallel edges once and it is not held.
+    /// The list that is walked, sorted, where its arm counts parallel edges once and it is not kept.
     in_order: Vec<u32>,
     /// Row and vertex, where the batch is done by group: all of them, and how many have gone out.
     pairs: Option<(Vec<(u32, u32)>, usize)>,
@@ -71,8 +70,7 @@ impl Intersect {
         batch.column(self.from[arm]).vertex(row).map(VertexId::dense)
     }
 
-    /// Decides who is walked for the current row, and fills the tables of those that are held. Where `one` is enough, parallel edges need
-    /// not be told apart.
+    /// Decides which list is walked for the current row, and fills the tables of kept ones. With `one`, parallel edges need not be told apart.
     fn decide(&mut self, bound: &Bound, batch: &Batch, values: &[u32], one: bool) -> Try<usize> {
         let mut looked = 0;
         let stays = |arm: usize, value: u32| {
@@ -120,7 +118,7 @@ impl Intersect {
         Ok(looked)
     }
 
-    /// Goes on with the current row until it is done, it has as many as are wanted, or enough was looked at; returns that, and whether it is
+    /// Goes on with the current row until it is done, it has as many as are wanted, or the slice is used up; returns the rows, and whether it is
     /// done.
     fn walk(
         &mut self,
@@ -214,7 +212,7 @@ impl Intersect {
         Ok(Progress::Done)
     }
 
-    /// Hands on what was found by group.
+    /// Emits the results found by group.
     fn hand_on(
         &mut self,
         batch: &Batch,

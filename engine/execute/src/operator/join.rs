@@ -1,10 +1,10 @@
 //! Join: pairs of rows that agree on some columns (a hash join); all pairs where there are none.
 //!
-//! The build side comes first, on whatever executors it comes to, into one place that the twins share; the first probes put it
-//! together into one batch with a table from hash to row, once, in slices, one twin at a time. A pair then costs two row numbers: output
-//! columns are the two sides' own, each behind a row map. Keys are compared as `=` does: null and NaN join with nothing.
+//! The build side comes first, on any executors, into one table that the twins share; the first probes concatenate it into one batch with a table
+//! from hash to row, once, in slices, one twin at a time. A pair then costs two row numbers: output columns are the two sides' own, each behind a row
+//! map. Keys are compared as `=` does: null and NaN join with nothing.
 //!
-//! A build side that finds no room is put aside, and what probes it as well: see [`parts`].
+//! A build side for which memory is short is spilled, and its probes as well: see [`parts`].
 //!
 //! In a sub-query a build side that is made once stands outside of the scope: its rows come to a [`Collecting`] vertex, and the probes of
 //! all instances wait for its end.
@@ -59,9 +59,9 @@ struct Built {
     table: OnceLock<Table>,
     /// All its rows have come.
     complete: AtomicBool,
-    /// From some row on they are put aside; what came before is, before anything is joined.
+    /// From some row on they are spilled; earlier rows are spilled before anything is joined.
     is_aside: AtomicBool,
-    /// What each twin puts aside, by its executor, so that none waits for another.
+    /// Spilled rows of each twin, by executor, so that none waits for another.
     aside: OnceLock<Vec<Mutex<Option<SpilledParts>>>>,
     /// All of that.
     whole: Mutex<Option<Vec<SpilledPart>>>,
@@ -74,7 +74,7 @@ impl Built {
         self.batches.lock().push(batch);
         Ok(Flow::Ready)
     }
-    /// As [`Built::take`] for a twin that was charged so much; puts rows aside where there is little room for them.
+    /// As [`Built::take`] for a twin with this charge; spills rows where memory is short.
     fn take_or_put_aside(
         &self,
         batch: Batch,
@@ -104,7 +104,7 @@ impl Built {
         self.is_aside.store(true, Ordering::Release);
         Ok(())
     }
-    /// Puts the rest of the build side aside; its parts once all of it is there.
+    /// Spills the rest of the build side; returns its parts once all of it is there.
     fn put_rest_aside(
         &self,
         plan: &Joining,
@@ -170,7 +170,7 @@ struct Join {
 }
 
 impl Join {
-    /// Goes on with the table; `Ready` once it is there.
+    /// Goes on with building the table; `Ready` once it is complete.
     fn table(&self, context: &Context<'_, Rows>) -> Flow {
         if self.built.table.get().is_some() {
             return Flow::Ready;
@@ -201,7 +201,7 @@ impl Join {
         (self.row, self.at) = (0, None);
         self.probe = Some(batch);
     }
-    /// Appends pairs until there are enough, or the batch is done, or it is time for a look at the clock.
+    /// Appends pairs until there are enough, the batch is done, or the clock must be read.
     fn pairs(&mut self, probe: &Batch, table: &Table, probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
         let rows_max = self.demand.piece(0, self.plan.batch_rows);
         for _ in 0..CANDIDATES_PER_LOOK {
@@ -274,7 +274,7 @@ impl Join {
         self.filling = self.filling.max(bytes);
         Ok(Flow::Ready)
     }
-    /// Joins what was put aside, part by part.
+    /// Joins the spilled rows, part by part.
     fn join_parts(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while !self.demand.is_over() {
             let Some(mut parts) = self.parts.take() else {

@@ -1,7 +1,7 @@
-//! Limit: keeps the first rows, and cancels all work below that leads nowhere else once it has them. Writing operators below run on.
+//! Limit: keeps the first rows, and then cancels all operators below that lead nowhere else. Writing operators below run on.
 //!
-//! Inside a sub-query it counts for each outer row, and ends the demand for those that have enough, so that nothing more is begun for them.
-//! It wants no more itself than is wanted of it.
+//! Inside a sub-query it counts for each outer row, and ends the demand for those that have enough, so that no more work is begun for them. It wants
+//! at most as many rows as its own consumer.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

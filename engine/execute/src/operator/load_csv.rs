@@ -1,9 +1,9 @@
 //! LoadCsv, LoadJson and LoadParquet: the records of a file, for each row: lists of texts, or maps by the titles of the first record; the values of a
 //! file of JSON; or the rows of a file of Parquet, as maps.
 //!
-//! Files lie below the folder that the database was told to import from, or behind a URL where that is allowed ([`fetch`]); nothing else can be named.
-//! Records are read as they are asked for. A file that begins like gzip is unpacked while it is read. It is a procedure of the planner's table by
-//! its form, and an operator of its own because its rows stream.
+//! Files lie below the folder that the database was told to import from, or behind a URL where that is allowed ([`fetch`]); nothing else can be
+//! named. Records are read on demand. A file that begins like gzip is unpacked while it is read. By its form it is a procedure of the planner's
+//! table, and an operator of its own because its rows stream.
 
 use crate::ExecuteError;
 use crate::access::Environment;
@@ -39,13 +39,13 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Records read between two looks at the clock.
 const RECORDS_PER_LOOK: usize = 64;
 
-/// Records of so many bytes are handed on although a batch has room for more: a record may have megabytes, and a batch a thousand of them.
+/// Bytes of records after which a batch is emitted although it has room for more: a record may have megabytes, and a batch a thousand of them.
 const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// Bytes charged beyond those of the records that are held.
 const CHARGED_AHEAD_BYTES: usize = 64 << 10;
 
-/// What a file holds.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileFormat {
     Csv,
@@ -76,14 +76,14 @@ struct LoadCsv {
     format: FileFormat,
     /// File; of CSV also whether the first record gives titles, and the separator.
     arguments: Arc<Vec<Compiled>>,
-    /// What is read above, in the order of the columns, each with its values.
+    /// The columns that operators above read, each with its values.
     columns: Vec<(Field, Vec<Value>)>,
-    /// Bytes of the records in them, and what is charged for those.
+    /// Bytes of the records in them, and the charge for those.
     bytes: usize,
     charged: usize,
 }
 
-/// What is told of a record.
+/// The parts of a record that a column can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     /// The record itself.
@@ -96,7 +96,7 @@ enum Field {
 
 /// A file that was named.
 enum Cursor {
-    /// It is on its way, with the values of the arguments.
+    /// The file is being fetched; with the values of the arguments.
     Fetching(Fetch, Vec<Value>),
     Open(Open),
 }
@@ -104,7 +104,7 @@ enum Cursor {
 /// A file that is being read.
 struct Open {
     format: FileFormat,
-    /// The file as it is told: below the import folder, or a URL.
+    /// The file as named: below the import folder, or a URL.
     file: Value,
     rows: Rows,
 }
@@ -226,7 +226,7 @@ impl Open {
             Rows::Table(values) => values.held_bytes(),
         }
     }
-    /// The line of the row that came last.
+    /// The line of the last row.
     fn line(&self) -> u64 {
         match &self.rows {
             Rows::Csv(rows) => rows.records.line(),

@@ -6,11 +6,10 @@
 //!       └───────── how many rows are done ─────┘
 //! ```
 //!
-//! A row must see what earlier rows made. Matching one row at a time would be slow, so where the pattern is simple (one vertex, or one
-//! edge between bound ends) and ON CREATE and ON MATCH leave alone what it matches by, a batch is matched at once: a created vertex or
-//! edge can then only match later rows that mean the same, and those are found by comparing what they ask for. An edge asked for the
-//! other way round ends the batch, and the rest is matched anew. All other patterns go row by row. A pattern that is matched by a
-//! pipeline needs no scope for it: see `inline`.
+//! A row must see the writes of earlier rows. Matching one row at a time would be slow, so where the pattern is simple (one vertex, or one edge
+//! between bound ends) and ON CREATE and ON MATCH do not change the properties it matches by, a batch is matched at once: a created vertex or edge
+//! can then only match later rows that mean the same, and those are found by comparing their keys. An edge wanted in the other direction ends the
+//! batch, and the rest is matched anew. All other patterns go row by row. A pattern that is matched by a pipeline needs no scope: see `inline`.
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
@@ -118,7 +117,7 @@ impl Intake for MergeOpen {
     }
 }
 
-/// What a row asks for: equal asks mean the same vertex or edge.
+/// The key of a row: equal keys mean the same vertex or edge.
 #[derive(PartialEq, Eq, Hash, Clone)]
 struct Ask(GroupKey);
 
@@ -132,7 +131,7 @@ fn swapped(ends: &[(Value, Value)]) -> Vec<(Value, Value)> {
     ends.iter().map(|(source, target)| (target.clone(), source.clone())).collect()
 }
 
-/// Takes the rows of one instance with what they matched, and writes.
+/// Takes the rows of one instance with their matches, and writes.
 struct MergeClose {
     plan: Arc<Merging>,
     outer: Option<Batch>,
@@ -211,7 +210,7 @@ impl MergeClose {
         }
         Ok(true)
     }
-    /// What matched, of one batch of inner rows.
+    /// Takes the matches in one batch of inner rows.
     fn matched(&mut self, batch: &Batch) {
         for row in 0..batch.len() {
             let number = number(batch, self.plan.inner_row, row);
@@ -230,7 +229,7 @@ impl MergeClose {
         }
         Ok(true)
     }
-    /// Likewise, and shows what was written.
+    /// As above, and makes the writes visible.
     fn work(&mut self, context: &Context<'_, Rows>) -> Try<bool> {
         if !self.rows(context)? {
             return Ok(false);
@@ -256,7 +255,7 @@ impl MergeClose {
     }
 }
 
-/// A null where the pattern needs a value would never be found again, so it is refused.
+/// A null where the pattern needs a value would never be matched again, so it is refused.
 fn check(shape: &Shape, ends: &[(Value, Value)], plan: &Merging) -> Try<()> {
     if ends.iter().any(|(source, target)| source.is_null() || target.is_null()) && plan.creation.is_simple() {
         return Err(ExecuteError::MergeNull("an end of the Relationship is null".into()).into());

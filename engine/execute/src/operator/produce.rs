@@ -1,5 +1,5 @@
-//! Produce: the last operator. It puts the columns into the order of the answer and makes them flat, so that what leaves the engine
-//! holds no more than its own rows. A statement without columns yields no rows.
+//! Produce: the last operator. It puts the columns into the order of the answer and makes them flat, so that a returned batch holds no more than its
+//! own rows. A statement without columns yields no rows.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

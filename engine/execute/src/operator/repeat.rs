@@ -1,4 +1,4 @@
-//! Repeat: an inner plan run again from what it found, as a loop scope of which each iteration is a round.
+//! Repeat: an inner plan run again on its own results, as a loop scope of which each iteration is a round.
 //!
 //! ```text
 //!  input ─► RepeatEnter ─┬──────► RepeatOpen ─► argument ─► inner plan ─► RepeatTurn ─┬─► RepeatEnd ─►
@@ -7,14 +7,16 @@
 //!                        └───────────────── no round at all, if that counts ──────────────────┘
 //! ```
 //!
-//! A row of the loop is what is kept of the outer row, and the vertex where the round begins. RepeatOpen numbers the rows of its iteration
-//! and gives them to RepeatTurn beside the inner plan, so that they go with the iteration however it ends; the inner rows carry the number,
-//! by which RepeatTurn finds the row again, puts the new vertex into it, and sends it on to the next round, or out, or both. Where ends count once, each iteration remembers those it met. Which iteration runs first is the
-//! scope's policy: depth first, a few ends are found before the first round is over; then rounds are opened in small pieces that grow.
+//! A row of the loop has the kept columns of the outer row, and the vertex where the round begins. RepeatOpen numbers the rows of its iteration and
+//! gives them to RepeatTurn beside the inner plan, so that they stay with the iteration however it ends; the inner rows carry the number, by which
+//! RepeatTurn finds the row again, puts the new vertex into it, and sends it on to the next round, or out, or both. Where ends count once, each
+//! iteration remembers those it met. The scope's policy decides which iteration runs first: depth first, a few ends are found before the first round
+//! is over; then rounds are opened in small pieces that grow.
 //! Cost beside the inner plan: a copy of a row a round, and a hash or a bit for each end remembered.
 //!
-//! Where the plan says so and the body takes row by row, the loop is *wide*: a round spans all executors, rows of it go to who has less to do,
-//! and ends that were met are remembered once for all. There RepeatOpen keeps the rows in a table, and the number of a row says on which executor its round began.
+//! Where the plan says so and the body works row by row, the loop is *wide*: a round spans all executors, its rows go to the less busy ones, and the
+//! ends met are remembered in one shared set. There RepeatOpen keeps the rows in a table, and the number of a row includes the executor on which its
+//! round began.
 
 use super::apply::{arguments, options};
 use super::distinct::Distinct;
@@ -55,10 +57,10 @@ struct States(Mutex<HashMap<(usize, Tag), Pieces, FixedState>>);
 #[derive(Default)]
 struct Met(Mutex<HashMap<Tag, Arc<Mutex<Distinct>>, FixedState>>);
 
-/// What stands above the number of a row in its iteration on one executor: that executor.
+/// Bits above the number of a row in its iteration: the executor of the row.
 const EXECUTOR_SHIFT: u32 = 40;
 
-/// What the loop's operators know.
+/// The shared definition of the loop's operators.
 struct Loop {
     min: u32,
     max: u32,
@@ -71,7 +73,7 @@ struct Loop {
     row: usize,
     next: usize,
     distinct: bool,
-    /// Rows hold nothing but the vertex, and ends count once: then all rows of a round are as one.
+    /// Rows hold nothing but the vertex, and ends count once: then all rows of a round are merged.
     merges: bool,
     /// Pieces grow from a few rows.
     in_pieces: bool,
@@ -194,7 +196,7 @@ struct RepeatTurn {
 }
 
 impl RepeatTurn {
-    /// The rows of this iteration that hold the row of this number, and the number of the first.
+    /// The part of the iteration that holds the row of this number, and the number of its first row.
     fn part(&mut self, number: usize, context: &Context<'_, Rows>) -> (usize, Batch) {
         if let Some((first, rows)) = &self.part
             && (*first..first + rows.len()).contains(&number)
@@ -211,7 +213,7 @@ impl RepeatTurn {
         self.part = Some(part.clone());
         part
     }
-    /// Rows whose numbers lie in one part: they go on from where their round ended.
+    /// Sends on rows whose numbers lie in one part, from where their round ended.
     fn turn(
         &mut self,
         outer: &Batch,
@@ -298,7 +300,7 @@ impl Operator<Rows> for RepeatTurn {
     }
 }
 
-/// Where what comes out of the loop, and past it, is one stream again.
+/// Joins the rows that leave the loop with those that skip it.
 struct RepeatEnd;
 
 impl Operator<Rows> for RepeatEnd {

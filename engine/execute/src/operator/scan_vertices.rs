@@ -1,7 +1,7 @@
 //! ScanVertices: every vertex that satisfies a label condition.
 //!
-//! At a leaf all executors draw chunks from one dispatcher until it is empty, so the scan balances itself. With an input it runs for
-//! each row: a nested loop, which the planner only asks for where one side is small.
+//! At a leaf all executors draw chunks from one dispatcher until it is empty, so the scan balances itself. With an input it runs for each row: a
+//! nested loop, which the planner uses only where one side is small.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -35,7 +35,7 @@ struct ScanLeaf {
     execution: ExecutionContext,
     demand: DemandPort,
     started: bool,
-    /// Peers are to be called once it is likely that there is work for them.
+    /// Invites peers once it is likely that there is work for them.
     invites: bool,
     found: Vec<VertexId>,
     sent: usize,
@@ -78,7 +78,7 @@ impl ScanLeaf {
         self.execution.snapshot().scan_chunk(chunk, filter, &mut self.found)?;
         Ok(Progress::More)
     }
-    /// Hands on some of what was found; returns whether the consumer should be asked first before there is more.
+    /// Emits some of the results; returns whether the consumer should be asked before there is more.
     fn send(&mut self, context: &mut Context<'_, Rows>) -> bool {
         let batch_rows = self.execution.environment.batch_rows;
         let end = self.found.len().min(self.sent + self.demand.piece(0, batch_rows));

@@ -1,6 +1,6 @@
 //! SeekVertices: the vertices that a property index has for given values.
 //!
-//! One look-up a row (an index nested loop), or once at a leaf. What an index finds is exact, so nothing is tested again.
+//! One look-up a row (an index nested loop), or once at a leaf. The results of an index are exact, so nothing is tested again.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

@@ -218,7 +218,7 @@ fn set_key(
     Ok(())
 }
 
-/// Properties of a vertex or an edge as they are now, those left out that no interface shows: they are neither copied nor replaced.
+/// Present properties of a vertex or an edge, without those that no interface shows: they are neither copied nor replaced.
 fn current(entity: Entity, execution: &mut ExecutionContext, dirty: &mut Dirty) -> Try<Vec<(KeyId, Value)>> {
     let mut properties = match entity {
         Entity::Vertex(vertex) => {

@@ -1,8 +1,8 @@
 //! Sort: orders rows, on every executor first and then at home; with a limit it keeps the first rows only (top-k).
 //!
-//! Rows of equal keys keep the order they came in. A row without a key whose order knows no nothing is left out. A top-k keeps some more rows than asked for and cuts when there are twice as many,
-//! so its cost per row is a comparison with the last row that still counts; for a sort without a limit see `whole`. Inside a sub-query the outer row leads the keys, and the
-//! limit counts for each outer row.
+//! Rows of equal keys keep their order. A row without a key is left out where the order defines no position for null. A top-k keeps some more rows
+//! than its limit and cuts when there are twice as many, so its cost per row is a comparison with the last row that still counts; for a sort without
+//! a limit see `whole`. Inside a sub-query the outer row leads the keys, and the limit counts for each outer row.
 
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
@@ -36,7 +36,7 @@ use whole::{CommonPrefix, Rows, Sorter};
 /// The first rows alone.
 struct Sort {
     plan: Arc<Sorting>,
-    /// Rows kept, keys in the columns behind the row's own.
+    /// Buffered rows, keys in the columns behind the row's own.
     held: Vec<Batch>,
     held_rows: usize,
     charged: usize,
@@ -102,7 +102,7 @@ impl Sort {
         turn.context.release(besides);
         Ok(sorted)
     }
-    /// All rows held in order; with a limit, cut.
+    /// All buffered rows in order; with a limit, cut.
     fn sort(&mut self) -> Batch {
         let all = concatenate(&std::mem::take(&mut self.held), self.plan.width + self.plan.keys.len());
         let mut keys = SortKeys::of(&self.plan, &all);
@@ -147,7 +147,7 @@ impl Sort {
     }
 }
 
-/// What the twins of one sort share: sorted parts that wait to be merged, and runs, of each executor in the order of their rows.
+/// State shared by the twins of one sort: sorted parts that wait to be merged, and runs, of each executor in the order of their rows.
 #[derive(Clone, Default)]
 struct Shared {
     parts: Arc<Mutex<Vec<Rows>>>,
@@ -158,14 +158,14 @@ struct Shared {
 /// Bytes of rows that are put aside in a slice of work, about.
 const WRITTEN_PER_SLICE: usize = 4 * PIECE_BYTES;
 
-/// What an executor does before it takes more rows.
+/// Work of an executor before it takes more rows.
 enum Aside {
     Sort(Sorter),
-    /// What was sorted, the next place, and what was written.
+    /// Writes the sorted rows: the next position, and the rows written.
     Write(Rows, usize, SpilledRows),
 }
 
-/// Sorts what comes; at the end leaves its part for the merge. A part that finds no room is sorted and put aside as a run.
+/// Sorts its rows; at the end leaves its part for the merge. A part that does not fit memory is sorted and spilled as a run.
 struct Partial {
     plan: Arc<Sorting>,
     rows: Option<Rows>,
@@ -192,7 +192,7 @@ impl Partial {
             runs: Vec::new(),
         }
     }
-    /// Charges what the rows hold, or sees to it that they are put aside.
+    /// Charges the bytes of the rows, or arranges that they are spilled.
     fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
         let Some(rows) = &self.rows else { return Ok(()) };
         let (bytes, needed) = (rows.bytes(), rows.sorting_bytes() * turn.context.executors());
@@ -290,7 +290,7 @@ impl Breaker for Partial {
     }
 }
 
-/// What is done at home, in turn.
+/// The steps at home, in order.
 enum FinalStep {
     Sort,
     Merge(FewerRuns),
@@ -452,7 +452,7 @@ pub(crate) fn compile(
     Ok(attach(compiler, input, plan, required, true))
 }
 
-/// All rows, or too many first ones to keep only those: on every executor what comes to it, and at home the merge.
+/// A sort of all rows, or of too many first ones for a top-k: a partial sort on every executor, and the merge at home.
 fn sort_all(
     compiler: &mut Compiler,
     node: &plan::algebra::Sort,

@@ -1,8 +1,8 @@
 //! Union: the rows of both inputs under common columns; with `distinct`, a [`Distinct`](super::distinct) follows.
 //!
-//! Where an input writes, the second begins when the first has ended: it sees what the first wrote, and never the other way round. So it does
-//! where a text says UNION, whose branches answer in their order. Inside a sub-query both begin with their row, and the rows of the
-//! second wait for the end of the first.
+//! Where an input writes, the second begins when the first has ended: it sees the writes of the first, and never the other way round. The same holds
+//! where a text says UNION, whose branches answer in their order. Inside a sub-query both begin with their row, and the rows of the second wait for
+//! the end of the first.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -71,8 +71,8 @@ fn second_after(
     Ok((first, second?))
 }
 
-/// The demand for the rows of each branch. Rows of both are counted as one where that is by outer row: neither may count what it makes as
-/// sure to be wanted, or the second could take the place of the first.
+/// The demand for the rows of each branch. If it is counted by outer row, rows of both branches share the count: neither may count its rows as sure
+/// to be wanted, or the second could take the place of the first.
 fn of_branch(demand: NodeDemand, distinct: bool) -> NodeDemand {
     match demand.by_row {
         Some(_) => demand.thinned(),

@@ -1,5 +1,5 @@
-//! Unwind: one row for each element of a list. A long list is left and re-entered in the middle; null yields no row, any other value
-//! that is no list yields itself. A `range()` is counted, never made.
+//! Unwind: one row for each element of a list. A long list is left and re-entered in the middle; null yields no row, any other value that is no list
+//! yields itself. A `range()` is counted, never materialised.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

@@ -1,8 +1,8 @@
-//! What all writing operators share: they run in one place, see all their input before the first change, work row by row, and show
-//! what they wrote before they hand anything on.
+//! Shared by all writing operators: they run on one executor, see all their input before the first change, work row by row, and make their writes
+//! visible before they emit.
 //!
-//! A row reads what earlier rows of the same clause wrote. The view is not refreshed for every row, though, but only when a row is
-//! about to look into an entity that was changed since ([`Dirty`]).
+//! A row reads the writes of earlier rows of the same clause. The view is not refreshed for every row, though, but only when a row is about to read
+//! an entity that was changed since ([`Dirty`]).
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -27,7 +27,7 @@ pub(crate) trait RowWriter: Send {
     fn columns(&mut self) -> Vec<Column> {
         Vec::new()
     }
-    /// After the last row: a slice of what was put off.
+    /// After the last row: a slice of deferred work.
     fn finish(&mut self, execution: &mut ExecutionContext) -> Try<Progress> {
         let _ = execution;
         Ok(Progress::Done)
@@ -123,7 +123,7 @@ where
     Ok(Stream { vertex, output: 0, layout, parallel: false, fans_out: false, ..input })
 }
 
-/// A value as a property may hold it.
+/// A value as a property may store it.
 pub(crate) fn storable(value: Value, key: &str) -> Result<Value, ExecuteError> {
     let refuse = |what: &str| Err(ExecuteError::PropertyType(format!("Property `{key}` cannot hold {what}")));
     match &value {

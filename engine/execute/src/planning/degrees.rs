@@ -1,8 +1,8 @@
-//! How degrees are distributed, from a sample: which vertices are hubs decides how many pairs of edges there are.
+//! The distribution of degrees, from a sample: hubs decide how many pairs of edges there are.
 //!
-//! A vertex's degree is known where its list is, so no counter is kept for it at each commit. Instead a sample of the vertices of a label is
-//! looked at when the planner first asks, and again once there are much more or fewer such edges. Cost: at most [`SPREAD_VERTICES`] lists a
-//! question, from a few chunks spread over the graph; then one look-up.
+//! A vertex's degree is known where its list is, so no counter is kept for it at each commit. Instead a sample of the vertices of a label is read
+//! when the planner first asks, and again once there are many more or fewer such edges. Cost: at most [`SPREAD_VERTICES`] lists a question, from a
+//! few chunks spread over the graph; then one look-up.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -10,9 +10,9 @@ use model::{Direction, EdgeTypeId, LabelId};
 use parking_lot::Mutex;
 use store::{LabelFilter, SAMPLE_VERTICES, Snapshot};
 
-/// Vertices of a sample: twice as many as where means are asked for, since few hubs decide.
+/// Vertices of a sample: twice as many as for means, since few hubs decide.
 const SPREAD_VERTICES: usize = 2 * SAMPLE_VERTICES;
-/// Answers that are kept; beyond, all are forgotten.
+/// Cached answers; beyond, all are dropped.
 const ANSWERS_MAX: usize = 1_024;
 /// How many times more or fewer edges there must be for a sample to be taken anew.
 const CHANGE: f64 = 1.25;
@@ -22,7 +22,7 @@ type DegreeKey = (Option<LabelId>, Vec<EdgeTypeId>, Direction);
 /// Samples of one database.
 #[derive(Debug, Default)]
 pub struct Degrees {
-    /// Edges when it was asked, and the answer.
+    /// Edges when it was sampled, and the answer.
     answers: Mutex<HashMap<DegreeKey, (f64, Option<f64>), FixedState>>,
 }
 

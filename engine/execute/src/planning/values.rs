@@ -1,4 +1,4 @@
-//! How values of properties are distributed, from a sample: where an index may have entries of what is hidden from whoever asks, it is not asked.
+//! The distribution of properties' values, from a sample: used instead of an index that may have entries hidden from the reader.
 //!
 //! Cost: the values of at most [`SAMPLE_VERTICES`] vertices for each label and list of keys, once for each plan that is made.
 
@@ -41,7 +41,7 @@ impl SampledValues {
     fn share(snapshot: &Snapshot, label: LabelId, rows: &Rows) -> f64 {
         (snapshot.statistics().vertices_with_label(label) as f64 / rows.len().max(1) as f64).max(1.0)
     }
-    /// About how many different lists of values the vertices with a label have. Values that were met once stand for others like them.
+    /// Estimated number of different lists of values among the vertices with a label. Values met once in the sample stand for others like them.
     pub fn distinct(&self, snapshot: &Snapshot, label: LabelId, keys: &[KeyId]) -> Option<f64> {
         let rows = self.of(snapshot, label, keys)?;
         let mut counts: BTreeMap<Vec<OrderKey>, usize> = BTreeMap::new();

@@ -21,7 +21,7 @@ pub(super) struct DistinctValues {
     identity_only: bool,
     integers: Integers,
     vertices: DistinctSet<VertexId>,
-    /// Texts, where only their number will be asked.
+    /// Texts, where only their number is needed.
     texts: Option<Box<GroupTable>>,
     others: DistinctSet<GroupKey>,
     arrived: Vec<Value>,
@@ -29,7 +29,7 @@ pub(super) struct DistinctValues {
 }
 
 impl DistinctValues {
-    /// None yet; with `identity_only`, just how many there are will be asked.
+    /// None yet; with `identity_only`, only their number is needed.
     pub(super) fn new(identity_only: bool) -> DistinctValues {
         DistinctValues { identity_only, ..DistinctValues::default() }
     }
@@ -100,7 +100,7 @@ impl DistinctValues {
         }
     }
 
-    /// Takes what another executor met.
+    /// Merges the values of another executor.
     pub(super) fn merge(&mut self, other: DistinctValues) {
         self.integers.merge(other.integers);
         self.vertices.extend(other.vertices);

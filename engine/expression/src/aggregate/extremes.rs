@@ -58,11 +58,11 @@ impl Extremes {
         let smallest = function == AggregateFunction::Min;
         Extremes { smallest, held: Segments::default(), heap_bytes: 0 }
     }
-    /// New groups, until there are so many.
+    /// Adds groups, up to `groups` in all.
     pub fn grow_to(&mut self, groups: usize) {
         self.held.grow_to(groups, Extreme::default);
     }
-    /// Bytes held: what a query's budget is charged.
+    /// Bytes held, as charged to a query's budget.
     pub fn bytes(&self) -> usize {
         self.held.bytes() + self.heap_bytes
     }
@@ -111,7 +111,7 @@ impl Extremes {
         *held = Extreme::of(best);
         self.heap_bytes = self.heap_bytes + held.heap_bytes() - before;
     }
-    /// Takes over as many of the other's groups, from its end, as `groups` has their numbers here.
+    /// Moves as many of the other's groups, from its end, as `groups` has numbers for, into this one.
     pub fn merge(&mut self, other: &mut Extremes, groups: &[u32]) {
         for group in groups.iter().rev() {
             let Some(mut theirs) = other.held.pop() else { break };

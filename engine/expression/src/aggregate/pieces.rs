@@ -1,4 +1,4 @@
-//! The values of one group in order of arrival, put together into one list only when that is asked for, a piece at a time.
+//! The values of one group in order of arrival, concatenated only on demand, a piece at a time.
 //!
 //! A list of a hundred million values that doubled its room whenever it is full, or took over another's at once, would hold its executor for
 //! tenths of a second each time.
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Values, each piece behind the one before.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces<T> {
-    /// What is put together already.
+    /// The values concatenated so far.
     gathered: Vec<T>,
     full: VecDeque<Vec<T>>,
     last: Vec<T>,

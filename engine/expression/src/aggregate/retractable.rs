@@ -1,8 +1,8 @@
-//! Sums from which values can be taken away: for answers that are kept true while values come and go.
+//! Sums from which values can be taken away: for answers that are maintained while values come and go.
 //!
-//! Idea: integers are summed in 128 bits and floats exactly, however large on the way, so a value that goes leaves no trace. What is no
-//! finite number (infinities, NaN, durations, what is no number) cannot be taken from a sum: whoever keeps one keeps those beside it, and
-//! hands them in when the answer is made, which is [`Aggregator`]'s.
+//! Idea: integers are summed in 128 bits and floats exactly, however large on the way, so a value that goes leaves no trace. Values that are no
+//! finite numbers (infinities, NaN, durations, other types) cannot be taken from a sum: the caller keeps them beside it, and passes them in when the
+//! result is computed, which is [`Aggregator`]'s.
 
 use super::{Aggregator, ExactSum};
 use crate::EvalError;
@@ -19,7 +19,7 @@ pub struct RetractableSum {
 }
 
 impl RetractableSum {
-    /// Adds a value so many times, or takes it away; false if it is no finite number, and so not of the sum.
+    /// Adds a value `times` times, or takes it away; false if it is no finite number, and so not part of the sum.
     pub fn update(&mut self, value: &Value, times: i64) -> bool {
         match value {
             Value::Int(int) => {
@@ -35,7 +35,7 @@ impl RetractableSum {
         }
         true
     }
-    /// The sum or the average, with the values that are kept beside it, each so many times.
+    /// The sum or the average, with the values that are kept beside it, each with its multiplicity.
     ///
     /// # Errors
     /// As [`Aggregator::add`] and [`Aggregator::finish`].

@@ -1,4 +1,4 @@
-//! What sums and averages, least and greatest values are made of: one group's state, and what a value does to it.
+//! States of sums, averages, least and greatest values: one group's state, and how a value changes it.
 
 use crate::error::EvalError;
 use model::compare::total_order;
@@ -7,7 +7,7 @@ use model::{ExactSum, Value};
 use plan::AggregateFunction;
 use std::cmp::Ordering;
 
-/// What `sum` and `avg` hold.
+/// The state of `sum` and `avg`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
     pub(super) count: i64,
@@ -45,7 +45,7 @@ impl Sum {
         self.integers += i128::from(int) * i128::from(times);
     }
 
-    /// Takes one value so many times, at least once.
+    /// Takes one value `times` times, at least once.
     pub(super) fn add_times(
         &mut self,
         value: &Value,

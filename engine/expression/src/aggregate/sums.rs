@@ -90,11 +90,11 @@ impl Sums {
     pub fn new(function: AggregateFunction) -> Sums {
         Sums { function, plain: Segments::default(), full: HashMap::default() }
     }
-    /// New groups, until there are so many.
+    /// Adds groups, up to `groups` in all.
     pub fn grow_to(&mut self, groups: usize) {
         self.plain.grow_to(groups, SmallSum::default);
     }
-    /// Bytes held: what a query's budget is charged.
+    /// Bytes held, as charged to a query's budget.
     pub fn bytes(&self) -> usize {
         self.plain.bytes() + self.full.capacity() * FULL_BYTES
     }
@@ -154,7 +154,7 @@ impl Sums {
         plain.count |= IS_FULL;
         sum
     }
-    /// Takes over as many of the other's groups, from its end, as `groups` has their numbers here.
+    /// Moves as many of the other's groups, from its end, as `groups` has numbers for, into this one.
     ///
     /// # Errors
     /// When the two do not go together (numbers here, durations there).

@@ -73,7 +73,7 @@ pub(super) struct KeyColumn {
     held: KeyValues,
     /// Groups whose key is null; they have a filler.
     nulls: Nulls,
-    /// On the heap, outside of what holds the values.
+    /// Heap bytes of the values.
     heap_bytes: usize,
 }
 

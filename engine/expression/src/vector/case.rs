@@ -1,4 +1,4 @@
-//! CASE over many rows: each condition is asked of the rows that no condition before it held for, and each value is computed for its own rows alone.
+//! CASE over many rows: each condition is evaluated on the rows for which no earlier one held, and each value is computed for its own rows alone.
 
 use super::operand::Rows;
 use crate::error::EvalError;

@@ -1,4 +1,4 @@
-//! What the loops read and make: columns of a batch or just computed, seen as values of one type, and a column of truth values in the making.
+//! Inputs and outputs of the loops: columns of a batch or just computed, seen as values of one type, and a column of truth values in the making.
 
 use dataflow::watch::LoopBytes;
 use model::batch::Carried;
@@ -79,7 +79,7 @@ impl<'a, T: Copy> Source<'a, T> {
     fn rows(values: &'a [T], nulls: &'a Nulls, operand: &'a Operand<'a>) -> Source<'a, T> {
         Source::Rows(values, Some(nulls).filter(|nulls| !nulls.is_empty()), operand)
     }
-    /// The first so many, where they lie in a row and none is null.
+    /// The first `rows` values, if they lie in a row and none is null.
     pub(crate) fn as_rows(&self, rows: usize) -> Option<&'a [T]> {
         match self {
             Source::Rows(values, None, operand) if operand.is_whole() => values.get(..rows),

@@ -7,7 +7,7 @@ use dataflow::watch::LoopBytes;
 use model::{Column, ColumnBuilder, Value};
 use plan::Function;
 
-/// The function of the texts of a column; none where the interpreter has to be asked: of other values, or where a position differs by row.
+/// The function of the texts of a column; none where the interpreter is needed: for other values, or where a position differs by row.
 pub(super) fn column(
     function: Function,
     subject: &Operand<'_>,

@@ -1,11 +1,11 @@
-//! How far is each vertex from a source by weight?
+//! Distances of all vertices from a source by weight.
 //!
 //! Idea: tentative distances that only ever fall. Vertices whose distance fell lie in bins, each as wide as a typical step; the nearest bin is
-//! looked at by all workers together, and what they find falls into it again or into farther ones, until nothing is left (Meyer and Sanders,
-//! "Δ-stepping: a parallelizable shortest path algorithm"). Invariant: nothing in a bin can make an earlier one fall. Each distance
-//! is the least sum along a path, added up from the source, whoever found it when. An edge from a vertex nearer than its end must have a
-//! weight of zero or more, or the question fails, and with the same edge each time. Cost: a few looks at each edge, eight bytes a
-//! vertex, four for each time that a distance fell and was not looked at yet.
+//! processed by all workers together, and their updates fall into it again or into farther ones, until nothing is left (Meyer and Sanders,
+//! "Δ-stepping: a parallelizable shortest path algorithm"). Invariant: nothing in a bin can make an earlier one fall. Each distance is the least sum
+//! along a path, added up from the source, whichever worker found it. An edge from a vertex nearer than its end must have a weight of zero or more,
+//! or the call fails, and with the same edge each time. Cost: a few looks at each edge, eight bytes a vertex, four for each update that is not
+//! processed yet.
 
 use super::field::Field;
 use super::worker_pool::{Staged, Stretch};
@@ -18,9 +18,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// What edges weigh.
+/// The weights of edges.
 pub trait Weights: Send + Sync {
-    /// What reads them, one after the other.
+    /// A reader for one thread.
     type Reader<'a>: ReadWeight
     where
         Self: 'a;
@@ -30,7 +30,7 @@ pub trait Weights: Send + Sync {
 
 /// See [`Weights`].
 pub trait ReadWeight {
-    /// What an edge weighs; no number where it does not say.
+    /// The weight of an edge; NaN where it has none.
     fn weight(&mut self, edge: u64) -> f64;
 }
 
@@ -62,7 +62,7 @@ const CHECK_MORSEL: usize = 1024;
 /// Bins from the nearest on that a worker sorts into by itself.
 const NEAR_BINS: usize = 32;
 
-/// What is done.
+/// The steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The one position: how wide are bins?
@@ -73,7 +73,7 @@ pub enum Kind {
     Check,
 }
 
-/// A worker's place, and what it found.
+/// A worker's position and results.
 #[derive(Default)]
 pub struct Own {
     cursor: usize,

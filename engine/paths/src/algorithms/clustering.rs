@@ -4,8 +4,8 @@
 //! are handled by their rank, most neighbours first, and each lists its neighbours of lower rank, so that no hub's list is crossed by its
 //! whole neighbourhood (Latapy, "Main-memory triangle computations"). In graphs with hubs most triangles lie among the first few thousand
 //! ranks and one more vertex: the edges among those are kept as bits besides (`core`), and 64 pairs are looked at together.
-//! Edges that repeat count once, those from a vertex to itself not at all. Invariant: every pair of neighbours is listed at the one
-//! of the two with the higher rank; sums are of whole numbers, so it does not matter who adds first.
+//! Parallel edges count once, loops not at all. Invariant: every pair of neighbours is listed at the one of the two with the higher rank; sums are of
+//! whole numbers, so the order of additions does not matter.
 //! Cost: O(edges^1.5) time at worst; four bytes a pair, 24 a vertex, one a vertex and worker.
 
 mod core;
@@ -25,13 +25,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Ranks in a range, and in a block of lists.
 const MORSEL: usize = 64;
-/// Vertices with more edges are not told apart by how many they have.
+/// Vertices with more edges are not ordered by their number.
 const DEGREES: usize = 1 << 16;
 
-/// What is done.
+/// The steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Position of a member, one worker alone: how many have so many edges?
+    /// Position of a member, one worker alone: counts members by their number of edges.
     Tally,
     /// The same: which rank has it?
     Rank,
@@ -41,7 +41,7 @@ pub enum Kind {
     Cross,
 }
 
-/// A worker's place, and what it counted.
+/// A worker's position and counts.
 #[derive(Default)]
 pub struct Own {
     scratch: Vec<u32>,
@@ -59,7 +59,7 @@ pub struct Own {
 /// See the module's head.
 pub struct Clustering<A> {
     field: Field<A>,
-    /// By degree: members with so many edges, then where those begin.
+    /// By degree: members with this many edges, then where those begin.
     places: Mutex<Vec<u32>>,
     /// Vertices by rank, and ranks by vertex.
     vertices: Vec<AtomicU32>,
@@ -101,7 +101,7 @@ impl<A: Adjacency> Clustering<A> {
         }
     }
 
-    /// What it works on.
+    /// The graph and its members.
     pub fn field(&self) -> &Field<A> {
         &self.field
     }
@@ -211,7 +211,7 @@ impl<A: Adjacency> Clustering<A> {
         }
     }
 
-    /// Triangles of the marked vertex with this one; what they give to the marked one.
+    /// Triangles of the marked vertex with this one; returns what they add to the marked one.
     fn cross_second(&self, second: u32, own: &mut Own, work: &mut Work<'_>) -> u64 {
         let Own { marks, core, .. } = own;
         let (first, rest) = self.list_of((second >> 1) as usize);

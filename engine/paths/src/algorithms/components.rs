@@ -1,4 +1,4 @@
-//! Weakly connected components: for each vertex the smallest one it hangs together with.
+//! Weakly connected components: for each vertex the smallest one it is connected to.
 //!
 //! Idea: trees of vertices that are hung below each other, smaller ones on top. First every vertex follows two of its edges; by then most
 //! hang below one root, and those are done; only the others follow the rest of their edges, both ways, and only until they hang
@@ -24,7 +24,7 @@ const LOOK_EVERY: usize = 16;
 /// Members in a range.
 const MORSEL: usize = 1024;
 
-/// What is done with each member.
+/// The steps for each member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It follows a few edges.
@@ -63,7 +63,7 @@ impl<A: Adjacency> Components<A> {
         self.up(self.field.members[position])
     }
 
-    /// What it works on.
+    /// The graph and its members.
     pub fn field(&self) -> &Field<A> {
         &self.field
     }

@@ -1,4 +1,4 @@
-//! What algorithms work on: a graph both ways, narrowed to some vertices.
+//! The input of algorithms: a graph in both directions, restricted to some vertices.
 
 use crate::adjacency::Adjacency;
 use crate::error::PathError;
@@ -8,7 +8,7 @@ use crate::hops::Orientation;
 /// A graph both ways, and the vertices that take part; edges to others are not there.
 pub struct Field<A> {
     pub(crate) along: A,
-    /// The same edges the other way; not asked where they are undirected.
+    /// The same edges in the other direction; not read where they are undirected.
     pub(crate) against: A,
     pub(crate) orientation: Orientation,
     /// Rising.
@@ -29,7 +29,7 @@ impl<A: Adjacency> Field<A> {
         }
         Field { along, against, orientation, members, chosen: (!all).then_some(bits) }
     }
-    /// The vertices that take part, rising: what results are in the order of.
+    /// The participating vertices, ascending: the order of results.
     pub fn members(&self) -> &[u32] {
         &self.members
     }

@@ -1,7 +1,7 @@
-//! PageRank: how often a walker comes by who follows an edge at random, and now and then begins anew anywhere.
+//! PageRank: the stationary probability of a random walk that now and then restarts anywhere.
 //!
-//! Idea: each round, every vertex adds up what those with an edge to it give along an edge, which they worked out when they got their own; what
-//! vertices without edges have is spread over all (LDBC Graphalytics, section 2.3.3).
+//! Idea: in each round every vertex adds up the shares along its incoming edges, which their sources computed in the round before; the rank of
+//! vertices without edges is spread over all (LDBC Graphalytics, section 2.3.3).
 //! Invariant: the ranks add up to one. A list is added up in four sums by position, and what is lost in sums by range, so the last bit of an
 //! answer does not depend on who works or when one stops. Cost: every edge once a round, read from its far end, so that nothing is
 //! written but a vertex's own; three numbers a vertex.
@@ -15,7 +15,7 @@ use crate::work::Work;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Members in a range; what is lost is added up by these.
+/// Members in a range; the rank of vertices without edges is added up by these.
 const MORSEL: usize = 1024;
 /// Sums that a list is added up in, so that an addition need not wait for the one before.
 const SUMS: usize = 4;
@@ -38,12 +38,12 @@ impl Number {
     }
 }
 
-/// What is done with each member.
+/// The steps for each member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// How many edges has it, and what does it give along each at first?
+    /// Counts its edges, and computes its first share.
     Begin,
-    /// What does it get in this round?
+    /// Computes its rank of this round.
     Round,
 }
 
@@ -53,7 +53,7 @@ pub struct Own {
     scratch: Vec<u32>,
     cursor: usize,
     sums: [f64; SUMS],
-    /// What members without edges have, in this range.
+    /// Rank of members without edges, in this range.
     lost: f64,
 }
 
@@ -63,13 +63,13 @@ pub struct PageRank<A> {
     damping: f64,
     rounds: u32,
     rounds_done: AtomicU32,
-    /// By vertex: what it gives along an edge; in this round and in the next. At the end, in the latter, what it has.
+    /// By vertex: its share along an edge; in this round and in the next. At the end, in the latter, its rank.
     shares: [Vec<Number>; 2],
     /// By vertex: one divided by its edges, none if it has none.
     per_edge: Vec<Number>,
     /// By range.
     lost: Vec<Number>,
-    /// What every vertex gets in this round.
+    /// The part that every vertex gets in this round.
     base: Number,
 }
 
@@ -97,7 +97,7 @@ impl<A: Adjacency> PageRank<A> {
         }
     }
 
-    /// What it works on.
+    /// The graph and its members.
     pub fn field(&self) -> &Field<A> {
         &self.field
     }

@@ -22,12 +22,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 const MORSEL: usize = 16;
 /// Members in a range while ranks are looked up.
 const RANK_MORSEL: usize = 1024;
-/// Neighbours are sought out where those of changed vertices are at most one in so many of all edges.
+/// Only neighbours of changed vertices are visited where their edges are at most one in this many of all.
 const FEW_CHANGES: u64 = 4;
 /// Words of bits for each label, at most, while labels are ranked without sorting them.
 const SPAN_MAX: u64 = 1;
 
-/// What is done.
+/// The steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Position among members: the rank of the label that it begins with is looked up.
@@ -117,7 +117,7 @@ impl<A: Adjacency> Propagation<A> {
         self.names[self.label(self.field.members[position]) as usize]
     }
 
-    /// What it works on.
+    /// The graph and its members.
     pub fn field(&self) -> &Field<A> {
         &self.field
     }
@@ -157,7 +157,7 @@ impl<A: Adjacency> Propagation<A> {
         (piece, own.is_behind)
     }
 
-    /// Counts a piece of what is around a vertex; true when its label is decided.
+    /// Counts a part of a vertex's neighbours; true when its label is decided.
     fn count(&self, vertex: u32, own: &mut Own, work: &mut Work<'_>) -> bool {
         if own.counts.is_empty() {
             own.counts = vec![0; self.names.len()];

@@ -1,10 +1,10 @@
-//! Several workers at one algorithm: stage after stage, each cut into morsels that whoever has time draws.
+//! Several workers at one algorithm: stage after stage, each cut into morsels that free workers draw.
 //!
-//! Idea: what path searches do (see `dispatch`), for work that has no frontier: a stage is so many positions at each of which the same
-//! is done; a worker draws a range of them, handles it within its quota, and hands in what it gathered; who finishes the
-//! last range makes the next stage. Nobody waits: a worker that finds nothing is told [`Turn::Idle`].
-//! Invariant: ranges are cut alike whoever draws them, and a stage writes nothing that it reads elsewhere but what only ever falls, so
-//! answers do not depend on who works, nor on quotas. Cost: two atomic additions and a short lock a range.
+//! Idea: like path searches (see `dispatch`), for work without a frontier: a stage is a number of positions with the same work at each; a worker
+//! draws a range of them, processes it within its quota, and hands in its results; the worker that finishes the last range makes the next stage. No
+//! worker waits: one that finds nothing gets [`Turn::Idle`]. Invariant: ranges are cut alike whichever worker draws them, and a stage writes nothing
+//! that it reads elsewhere but values that only ever fall, so answers depend neither on scheduling nor on quotas. Cost: two atomic additions and a
+//! short lock a range.
 
 use crate::dispatch::Turn;
 use crate::error::PathError;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// So many positions at which the same is done, in ranges of this length.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch<K> {
-    /// What is done.
+    /// The step.
     pub kind: K,
     /// Positions.
     pub count: usize,
@@ -25,11 +25,11 @@ pub struct Stretch<K> {
     pub morsel: usize,
 }
 
-/// An algorithm in stages. What it holds is shared by all workers.
+/// An algorithm in stages. Its state is shared by all workers.
 pub trait Staged: Send + Sync {
-    /// What is done at a position.
+    /// The work at a position.
     type Kind: Copy + Send + Sync;
-    /// What one worker gathers in a range, where in a position it was left, and its scratch.
+    /// The results of one worker in a range, its place within a position, and its scratch.
     type Own: Default + Send;
 
     /// The first stage.
@@ -44,7 +44,7 @@ pub trait Staged: Send + Sync {
     );
     /// A range is done.
     fn hand_in(&self, _kind: Self::Kind, _range: std::ops::Range<usize>, _own: &mut Self::Own) {}
-    /// All ranges of a stage are done: what comes next, if anything does. Called by one worker, and short.
+    /// All ranges of a stage are done: the next stage, if there is one. Called by one worker, and short.
     fn next(&self, kind: Self::Kind) -> Option<Stretch<Self::Kind>>;
     /// Why it cannot go on.
     fn fault(&self) -> Option<PathError>;
@@ -63,7 +63,7 @@ struct Task<K> {
     left: std::ops::Range<usize>,
 }
 
-/// What one worker holds between turns; used by one thread at a time.
+/// The state of one worker between turns; used by one thread at a time.
 pub struct Hand<S: Staged> {
     own: S::Own,
     task: Option<Task<S::Kind>>,
@@ -94,7 +94,7 @@ impl<S: Staged> WorkerPool<S> {
     /// One turn of one worker: until the work is over.
     ///
     /// # Errors
-    /// The graph cannot be read, or says what cannot be.
+    /// The graph cannot be read, or is invalid.
     pub fn work_on(&self, hand: &mut Hand<S>, work: &mut Work<'_>) -> Result<Turn, PathError> {
         let before = work.edges_visited();
         let turn = self.turn(hand, work);
@@ -140,7 +140,7 @@ impl<S: Staged> WorkerPool<S> {
         });
     }
 
-    /// What is worked on.
+    /// The algorithm.
     pub fn job(&self) -> &S {
         &self.job
     }

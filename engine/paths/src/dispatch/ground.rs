@@ -1,4 +1,4 @@
-//! What all searches of a dispatcher share: the graph both ways, and what is asked.
+//! Shared by all searches of a dispatcher: the graph in both directions, and the question.
 
 use crate::adjacency::Adjacency;
 use crate::hops::{Hops, Orientation};
@@ -10,14 +10,14 @@ pub(super) struct Ground<A> {
     pub(super) graph: A,
     /// The same edges the other way, where looking from below is allowed.
     pub(super) against: Option<A>,
-    /// The same for rebuilding paths, where they are asked for.
+    /// The same for rebuilding paths, where they are wanted.
     pub(super) back: Option<A>,
     pub(super) hops: Hops,
     pub(super) orientation: Orientation,
     pub(super) keep: Keep,
     /// Entries of all lists, roughly.
     pub(super) edges: u64,
-    /// Workers that took part so far, and those of them that had nothing to do when they last asked.
+    /// Workers that took part so far, and those of them that were idle at their last turn.
     pub(super) present: AtomicUsize,
     pub(super) idle: AtomicUsize,
     /// Levels taken from above and from below, of all searches.

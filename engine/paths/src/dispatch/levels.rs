@@ -1,9 +1,9 @@
-//! How far each vertex is from each source of a search, in as few bits as the distances need.
+//! Distances of each vertex from each source of a search, in as few bits as they need.
 //!
 //! Idea: a distance is written in binary, one plane of words a binary digit, laid out as the search lays out its other words: a bit a vertex,
 //! or a word of lanes a vertex. A plane comes into being with the first level that has its digit, so a search of up to seven levels costs
 //! three bits a vertex and source, one of up to 255 a byte, and nothing is ever widened. All lanes of a vertex are compared at once.
-//! Invariant: a source is at level 0 and not noted as such; whatever was not found is 0 in all planes. A vertex is noted once a lane.
+//! Invariant: a source is at level 0 and not noted as such; vertices that were not found are 0 in all planes. A vertex is noted once a lane.
 //! Cost: a word written for each binary one of the distance, a word read for each digit.
 
 use super::words::Word;
@@ -18,7 +18,7 @@ pub(super) struct Levels<W: Word> {
 }
 
 impl<W: Word> Levels<W> {
-    /// Nothing found yet, of so many words.
+    /// Nothing found yet, with this many words.
     pub(super) fn new(words: usize) -> Levels<W> {
         Levels { words, planes: [const { OnceLock::new() }; PLANES_MAX] }
     }

@@ -1,10 +1,10 @@
-//! Who works on what, as values: the policies of "recursive path queries in parallel" (section 3).
+//! Scheduling of sources and workers, as values: the policies of "recursive path queries in parallel" (section 3).
 //!
-//! | value | searches at once | who works on one |
+//! | value | searches at once | workers of one |
 //! |---|---|---|
 //! | 1T1S | one a worker | the worker that began it |
 //! | nT1S | one | all |
-//! | nTkS(k) | k | the worker that began it; the others too, from the moment one of them has nothing else to do |
+//! | nTkS(k) | k | the worker that began it; the others too, once one of them is idle |
 //! | nTkMS(k) | k, each of up to 64 sources in lanes | the same |
 
 use std::fmt;
@@ -20,7 +20,7 @@ pub enum Sharing {
     Never,
     /// Always, where a level is large enough to cut.
     Always,
-    /// From the moment on when a worker has nothing to do; what needs no locks always.
+    /// From the moment on when a worker is idle; steps without locks always.
     WhenIdle,
 }
 
@@ -40,7 +40,7 @@ pub struct DispatchPolicy {
 /// Cutting costs some microseconds a level; so many vertices are tens of microseconds of work.
 const SHARED_MIN: usize = 512;
 
-/// What is known when a policy is chosen.
+/// The inputs of the choice of a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Occasion {
     /// Sources.
@@ -51,7 +51,7 @@ pub struct Occasion {
     pub vertices: u64,
     /// Edges in all lists together.
     pub edges: u64,
-    /// Bytes that a vertex costs in a search of one source, beyond a few bits: one where paths are asked for.
+    /// Bytes that a vertex costs in a search of one source, beyond a few bits: one where paths are wanted.
     pub bytes_per_end: u64,
     /// Most hops.
     pub hops_max: u32,
@@ -98,9 +98,9 @@ impl DispatchPolicy {
         DispatchPolicy { lanes: LANES_MAX, ..DispatchPolicy::all_threads_some_sources(searches_max) }
     }
 
-    /// The policy for an occasion: one source is everybody's; a few are searched side by side; many share searches in lanes, as long as
-    /// walks are long enough to meet, and their words fit. Where paths are asked for, rebuilding them is most of the work, which lanes do not
-    /// share: each source has a search of its own. As many are open as there are workers and as memory allows.
+    /// The policy for an occasion: one source is searched by all workers; a few are searched side by side; many share searches in lanes, as long as
+    /// walks are long enough to meet, and their words fit. Where paths are wanted, rebuilding them is most of the work, which lanes do not share:
+    /// each source has a search of its own. As many are open as there are workers and as memory allows.
     pub fn choose(occasion: &Occasion) -> DispatchPolicy {
         let Occasion { sources, workers, vertices, .. } = *occasion;
         if sources <= 1 {
@@ -154,7 +154,7 @@ impl FromStr for DispatchPolicy {
     }
 }
 
-/// Searches open at once, whatever is asked for: each holds memory for a good part of the graph.
+/// Searches open at once, whatever the policy: each holds memory for a good part of the graph.
 pub const SEARCHES_OPEN_MAX: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One search that workers may share: stages, what their morsels hand in, and answers that wait to be taken.
+//! One search that workers may share: stages, results of their morsels, and answers that wait to be taken.
 
 use super::ground::Ground;
 use super::lanes::{Buckets, Lanes, Tallies};
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// What a worker's turn says.
+/// The result of a worker's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// The work is over, or there are answers enough; there is more to do.
@@ -29,7 +29,7 @@ pub enum Turn {
     Done,
 }
 
-/// What one worker gathers in a morsel, and its scratch.
+/// The results of one worker in a morsel, and its scratch.
 #[derive(Default)]
 pub(super) struct Own {
     pub(super) found: Found,
@@ -41,7 +41,7 @@ pub(super) struct Own {
     pub(super) tracer: Tracer,
 }
 
-/// What one worker holds between turns. A worker is used by one thread at a time.
+/// The state of one worker between turns. A worker is used by one thread at a time.
 pub struct Worker {
     pub(super) number: usize,
     pub(super) search: Option<Arc<Search>>,
@@ -49,7 +49,7 @@ pub struct Worker {
     pub(super) own: Own,
     pub(super) is_present: bool,
     pub(super) is_idle: bool,
-    /// What the dispatcher knows that it holds.
+    /// Its bytes, as known to the dispatcher.
     pub(super) held: usize,
 }
 
@@ -68,15 +68,15 @@ impl Worker {
     }
 }
 
-/// What a morsel handed in.
+/// The results of a morsel.
 pub(super) struct Part {
     pub(super) found: Vec<u32>,
-    /// Lengths of their lists, where they were asked for.
+    /// Lengths of their lists, where they are needed.
     pub(super) edges: u64,
     pub(super) tallies: Vec<u64>,
 }
 
-/// Answers nobody took yet.
+/// Answers not taken yet.
 #[derive(Default)]
 pub(super) struct Waiting(VecDeque<Answer>);
 
@@ -88,7 +88,7 @@ enum Answer {
         ends: Arc<Vec<u32>>,
         given: usize,
     },
-    /// A path, told from its end backwards.
+    /// A path, from its end backwards.
     Path {
         source: u32,
         end: u32,

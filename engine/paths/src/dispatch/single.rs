@@ -29,7 +29,7 @@ pub(super) struct Single {
     /// The frontier as bits, at even and at odd depths, once a level was taken from below.
     frontiers: OnceLock<[Bits; 2]>,
     direction: Mutex<Direction>,
-    /// How far what was found is, where paths are asked for.
+    /// Distances of found vertices, where paths are wanted.
     levels: Levels<AtomicU64>,
 }
 
@@ -183,7 +183,7 @@ impl Single {
         }
     }
 
-    /// Keeps how far these are, which the stage found, where paths are asked for.
+    /// Notes the distance of these, which the stage found, where paths are wanted.
     pub(super) fn note<A>(&self, ground: &Ground<A>, stage: &Stage, found: &[u32])
     where
         A: Adjacency,
@@ -229,7 +229,7 @@ impl Single {
         }
     }
 
-    /// What follows the stage, given what its morsels found; none at the end. Answers go to `waiting`.
+    /// The next stage, given the results of the morsels; none at the end. Answers go to `waiting`.
     pub(super) fn next<A: Adjacency>(
         &self,
         ground: &Ground<A>,
@@ -284,7 +284,7 @@ impl Single {
         }
     }
 
-    /// Must the degrees of what was found be summed for the next choice?
+    /// Must the degrees of found vertices be summed for the next choice?
     pub(super) fn asks_edges<A: Adjacency>(&self, ground: &Ground<A>, stage: &Stage) -> bool {
         ground.against.is_some() && stage.kind == Kind::Expand
     }
@@ -296,7 +296,7 @@ pub(super) fn in_bound(at: usize, bound: u32) -> u64 {
     u64::MAX.checked_shr(over as u32).unwrap_or(0)
 }
 
-/// What was found, in one list; where morsels are ranges of vertices, in their order.
+/// The found vertices, in one list; where morsels are ranges of vertices, in their order.
 pub(super) fn joined(mut parts: Vec<Part>, by_vertex: bool) -> Vec<u32> {
     parts.retain(|part| !part.found.is_empty());
     if by_vertex {

@@ -1,6 +1,6 @@
-//! One stage of a search: positions at each of which the same thing is to be done, drawn as morsels by those who may.
+//! One stage of a search: positions with the same work at each, drawn as morsels by its workers.
 //!
-//! Invariant: what a stage reads does not change while it lasts, but for what its own kind says; whoever finishes its last morsel
+//! Invariant: the inputs of a stage do not change while it lasts, but for what its own kind says; the worker that finishes its last morsel
 //! makes the next stage. Cost: two atomic additions and two short locks a morsel.
 
 use super::policy::{DispatchPolicy, Sharing};
@@ -8,7 +8,7 @@ use crate::morsel::{Morsel, MorselDispatcher, MorselPolicy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is done at a position.
+/// The work at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The one position: do paths come back to the sources?
@@ -82,7 +82,7 @@ impl Stage {
     ) -> Stage {
         Stage { then, ..Stage::new(Kind::Trace, depth, list, Arc::default(), count) }
     }
-    /// What follows a level that was traced.
+    /// The stage after a level that was traced.
     pub(super) fn traced(&self) -> Option<Stage> {
         let (kind, positions) = self.then?;
         let stage = Stage::new(kind, self.depth, self.list.clone(), Arc::default(), positions);

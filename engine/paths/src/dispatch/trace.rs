@@ -1,8 +1,8 @@
 //! Rebuilds shortest paths backwards, one for each end, when they are handed out.
 //!
-//! Idea: no parent is stored; the vertex before one at level `k` is the first in its list against the direction that the same source
-//! found at level `k - 1`, so a path follows from the distances alone and is the same whoever rebuilds it. What was found out about the
-//! vertices on the way is remembered for the paths that run through them too, within a limit.
+//! Idea: no parent is stored; the vertex before one at level `k` is the first in its list against the direction that the same source found at level
+//! `k - 1`, so a path follows from the distances alone and does not depend on scheduling. Vertices before those on the way are cached for the paths
+//! that run through them too, within a limit.
 //! Invariant: the vertices of a path in progress are those from its end back to where it stands. It may be left at any look.
 //! Cost: a look-up an edge of a path; a list, as far as the first vertex before, once a vertex and lane for all paths through it.
 
@@ -25,7 +25,7 @@ pub(super) enum Trace {
     Lost,
 }
 
-/// A worker's path in progress, and what it remembers of one search.
+/// A worker's path in progress, and its cache for one search.
 #[derive(Default)]
 pub(super) struct Tracer {
     /// The search that is remembered, by its first source's number.

@@ -6,7 +6,7 @@
 
 use crate::error::PathError;
 
-/// States that a pattern may have; a part of so many copies asks for as many times its edges.
+/// States that a pattern may have; a part repeated `n` times needs `n` times its edges.
 pub const PATTERN_STATES_MAX: usize = 1 << 16;
 
 /// A row of edges, repeated.
@@ -37,7 +37,7 @@ pub(super) struct Move {
     pub edge: Option<u32>,
 }
 
-/// What a state stands for.
+/// The meaning of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub part: u32,

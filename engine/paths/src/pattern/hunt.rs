@@ -12,7 +12,7 @@ use crate::error::PathError;
 use crate::trails::{PathMode, TRAIL_HOPS_MAX};
 use crate::work::Work;
 
-/// What a step of the search came to.
+/// The result of a step of the search.
 pub(super) enum Hunted {
     /// Nothing yet.
     More,
@@ -176,7 +176,7 @@ impl Hunt {
         }
     }
 
-    /// Whether a move to a vertex may be made, which closes a circle (`Some(true)`) or not; none where it repeats what must not be.
+    /// Whether a move to a vertex may be made, which closes a circle (`Some(true)`) or not; none where it repeats what the mode forbids.
     fn repeats(&self, far: u32, edge: u64, mode: PathMode) -> Option<bool> {
         let may = match mode {
             PathMode::Walk => true,

@@ -1,7 +1,7 @@
-//! How far each (vertex, state) is from the source, level by level.
+//! Distances of each (vertex, state) from the source, level by level.
 //!
-//! Conditions on vertices and on rounds of at most one edge are kept; whatever else a path must satisfy is not, so a distance is a lower
-//! bound. Moves without an edge stay on their level.
+//! Conditions on vertices and on rounds of at most one edge are applied; other conditions are not, so a distance is a lower bound. Moves without an
+//! edge stay on their level.
 
 use super::automaton::{Move, PathPattern, START};
 use super::{Conditions, PatternGraph};
@@ -10,7 +10,7 @@ use crate::work::Work;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// A distance that is known, or what is known of it.
+/// A known distance, or a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Distance {
     Exactly(u32),

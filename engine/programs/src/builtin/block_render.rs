@@ -1,4 +1,4 @@
-//! `blockRender`: a vertex and what hangs below it, with everything that is known of each: a block of a chain with its transactions.
+//! `blockRender`: a vertex and the tree below it, with all their labels and properties: a block of a chain with its transactions.
 
 use crate::parameters::{Edges, Filters, ProgramParameters};
 use crate::program::{Batch, Combine, FollowedEdges, NodeProgram, ProgramGraph};

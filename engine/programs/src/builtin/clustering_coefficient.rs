@@ -42,7 +42,7 @@ impl ClusteringCoefficient {
         }
         Ok(kept)
     }
-    /// A vertex asks its neighbours.
+    /// A vertex sends its list to its neighbours.
     fn ask(&self, batch: &mut Batch<'_>, at: usize, scratch: &mut Vec<u32>) -> Result<(), Failure> {
         let vertex = batch.vertex(at);
         if !batch.graph.passes(vertex, &self.label)? {
@@ -77,7 +77,7 @@ impl<'a> PackedList<'a> {
     }
 }
 
-/// A list that is so many times longer is searched, not read.
+/// A list longer by this factor is searched, not read.
 const FAR_LONGER: usize = 16;
 
 /// How many numbers are in both; both are in order, each number once.
@@ -106,7 +106,7 @@ fn common(list: PackedList<'_>, own: &[u32]) -> i64 {
     count
 }
 
-/// What an answer costs, in looks at numbers.
+/// The cost of an answer, in looks at numbers.
 fn looks(list: PackedList<'_>, own: &[u32]) -> u64 {
     let (short, long) = (list.0.len().min(own.len()), list.0.len().max(own.len()));
     if short < long / FAR_LONGER { short as u64 * u64::from(long.ilog2()) } else { (short + long) as u64 }
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Beside sets, for lists of every length beside each other.
+    /// Compared with sets, for lists of every length.
     #[test]
     fn what_is_in_both_lists_is_counted() {
         let mut chance = world::chance::Chance::seeded(5);

@@ -1,7 +1,7 @@
-//! `shortestDistance`: how far vertices are, by the sum of a weight along the way.
+//! `shortestDistance`: distances of vertices, by the sum of a weight along the way.
 //!
-//! Idea: a message is a distance; the least that came is the state, and what is shorter than before is sent on. A vertex is visited again
-//! while shorter ways come, so rounds are as many as the longest of the shortest ways has edges.
+//! Idea: a message is a distance; the least received one is the state, and a shorter one is sent on. A vertex is visited again while shorter ways
+//! come, so there are as many rounds as the longest of the shortest ways has edges.
 
 use crate::parameters::{Edges, Filters, ProgramParameters};
 use crate::program::{Batch, Combine, FollowedEdges, NodeProgram, ProgramGraph};

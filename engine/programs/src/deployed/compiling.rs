@@ -1,8 +1,8 @@
 //! Compiling: modules are compiled on threads of their own, since that takes long and nothing ends it halfway.
 //!
-//! Idea: whoever needs a module waits at a latch, and its executor works for others meanwhile. A query that is ended, or whose time is
-//! over, waits no longer; the thread goes on to its end, and what it made is there for who asks next.
-//! Invariant: a module is compiled once, however many ask for it; at most [`COMPILING_MAX`] are at the same time.
+//! Idea: a call that needs a module waits at a latch, and its executor works for others meanwhile. A query that is ended, or whose time is over,
+//! waits no longer; the thread goes on to its end, and the module is there for the next call. Invariant: a module is compiled once, however many
+//! calls need it; at most [`COMPILING_MAX`] are compiled at the same time.
 
 use super::module::Module;
 use crate::limits::{COMPILING_MAX, MODULES_COMPILED_MAX};
@@ -15,7 +15,7 @@ use world::threads::{self, Thread};
 /// Why there is no module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompileEnd {
-    /// What is wrong with it.
+    /// The fault of the module.
     Wrong(String),
     /// Whoever waited for it has ended.
     Stopped(Stopped),
@@ -38,7 +38,7 @@ impl Underway {
     }
 }
 
-/// What becomes of a module that is asked for.
+/// The outcome of requesting a module.
 enum CompileBegin {
     Underway(Arc<Underway>),
     /// There is no room for another one until this latch opens.
@@ -49,7 +49,7 @@ enum CompileBegin {
 type Compiling = (Arc<[u8]>, Arc<Underway>, Thread<()>);
 
 struct Modules {
-    /// The one that was asked for last behind all others.
+    /// The most recently used at the end.
     compiled: Vec<CompiledModule>,
     underway: Vec<Compiling>,
 }
@@ -64,7 +64,7 @@ impl Modules {
         self.compiled.push(entry);
         Some(module)
     }
-    /// Begins to compile a module, where nobody has, and there is room.
+    /// Begins to compile a module, unless that has begun, and if there is room.
     fn begin(&mut self, bytes: &Arc<[u8]>) -> CompileBegin {
         if let Some((_, underway, _)) = self.underway.iter().find(|(of, ..)| is_same(of, bytes)) {
             return CompileBegin::Underway(underway.clone());
@@ -105,7 +105,7 @@ fn is_same(one: &Arc<[u8]>, other: &Arc<[u8]>) -> bool {
 /// The module of these bytes, compiled now or before.
 ///
 /// # Errors
-/// What is wrong with it, or the work of whoever asks is over.
+/// The fault of the module, or the caller's query is over.
 pub fn compiled(bytes: &Arc<[u8]>) -> Result<Arc<Module>, CompileEnd> {
     loop {
         let begun = {

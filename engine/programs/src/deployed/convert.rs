@@ -74,7 +74,7 @@ pub(super) fn parameters(given: &Value) -> Result<Vec<u8>, Failure> {
     Ok(writer.bytes)
 }
 
-/// What a program may name.
+/// The nodes that a program may name.
 pub(super) struct KnownNodes<'a> {
     pub(super) graph: &'a ProgramGraph,
     pub(super) program: &'a str,
@@ -90,7 +90,7 @@ impl KnownNodes<'_> {
     }
 }
 
-/// A value that a program told.
+/// A value from a program.
 pub(super) fn read_value(told: Told, known: &KnownNodes<'_>) -> Result<Value, Failure> {
     Ok(match told {
         Told::Null => Value::Null,

@@ -1,7 +1,7 @@
 //! A module: compiled once, and called in instances that live for one slice of a round.
 //!
-//! Idea: instructions are counted as fuel, which depends on the module and its input alone, so a call that takes too many takes too many every
-//! time. Memory is bounded by a limiter, and what it holds is charged to the query. Traps need no signals: bounds are checked by the code itself.
+//! Idea: instructions are counted as fuel, which depends on the module and its input alone, so a call that takes too many takes too many every time.
+//! Memory is bounded by a limiter, and charged to the query. Traps need no signals: bounds are checked by the code itself.
 
 use crate::limits::{
     CALL_BYTES_MAX, CALL_FUEL, CALL_FUEL_PER_BYTE, MODULE_BYTES_MAX, MODULE_MEMORY_BYTES_MAX,
@@ -15,7 +15,7 @@ use wasmtime::{
 };
 use world::fiber::Still;
 
-/// What a module exports besides its memory: name, parameters, results.
+/// The exports of a module besides its memory: name, parameters, results.
 const EXPORTS: [(&str, &[ValType], &[ValType]); 4] = [
     ("tanglewood_version", &[], &[ValType::I32]),
     ("tanglewood_reserve", &[ValType::I32], &[ValType::I32]),
@@ -29,7 +29,7 @@ pub struct Module {
     ready: InstancePre<ModuleBounds>,
 }
 
-/// Why a call has no answer: what the module did that it may not.
+/// Why a call has no answer: the module's violation.
 pub(super) struct ModuleStop(String);
 
 impl ModuleStop {
@@ -81,7 +81,7 @@ impl Module {
     /// The module of these bytes.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the module.
     pub(super) fn compile(bytes: &[u8]) -> Result<Module, String> {
         if bytes.len() > MODULE_BYTES_MAX {
             return Err(format!("it has {} bytes, and a module has at most {MODULE_BYTES_MAX}", bytes.len()));

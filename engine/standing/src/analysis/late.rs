@@ -1,15 +1,15 @@
-//! What may fail is computed of the rows that `ORDER BY … LIMIT` keeps, of no others.
+//! Columns that may fail are computed only for the rows that `ORDER BY … LIMIT` keeps.
 //!
-//! The query that is asked anew computes columns that its order does not read only of the rows that are left; so what fails on a row that is
-//! dropped must not end the standing query either. Columns that cannot fail stay where they are: a row of few columns is less to keep. These are values
-//! that are there already, what is read of the entities of patterns, the lengths of paths, and comparisons of such.
+//! A query that is evaluated once computes columns that its order does not read only for the rows that are left; so an error on a dropped row must
+//! not end the standing query either. Columns that cannot fail stay where they are: fewer columns are to be stored then. These are existing values,
+//! attributes of the entities of patterns, the lengths of paths, and comparisons of such.
 
 use plan::expr::{BinaryOperator, UnaryOperator};
 use plan::late::take_late;
 use plan::{Expr, Function, Plan, Var};
 use std::collections::HashSet;
 
-/// Moves columns that may fail above the limits of what is sorted.
+/// Moves columns that may fail above the limits of sorts.
 pub(super) fn delay(plan: &mut Plan) {
     let known = KnownKinds::of(plan);
     delay_below(plan, &known);
@@ -36,7 +36,7 @@ fn delay_below(plan: &mut Plan, known: &KnownKinds) {
     plan.children_mut().into_iter().for_each(|child| delay_below(child, known));
 }
 
-/// Variables of which it is known, whatever the rows, that they hold an entity or a path, or null.
+/// Variables that are known to hold an entity or a path, or null, in all rows.
 #[derive(Default)]
 struct KnownKinds {
     vertices: HashSet<Var>,
@@ -82,7 +82,7 @@ impl KnownKinds {
         plan.children().into_iter().for_each(|child| self.collect(child, others));
     }
 
-    /// Is there a row on which it may fail? What is not known to be safe may.
+    /// Can it fail on some row? Yes, unless it is known to be safe.
     fn may_fail(&self, expr: &Expr) -> bool {
         use BinaryOperator::*;
         let is_vertex = |of: &Expr| matches!(of, Expr::Variable(var) if self.vertices.contains(var));

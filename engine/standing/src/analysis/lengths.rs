@@ -1,4 +1,4 @@
-//! Runs of relationships of which only the number is read: that is all that is kept of them.
+//! Variable-length relationships of which only the number is read: only that is computed.
 
 use crate::StandingError;
 use plan::algebra::Plan;
@@ -6,10 +6,10 @@ use plan::expr::BinaryOperator;
 use plan::{Expr, Function, Var};
 use std::collections::{HashMap, HashSet};
 
-/// Gives each run a variable for its length, and lets the plan read that one; these variables by run, and which of them are read.
+/// Gives each run a variable for its length, and lets the plan read that one; returns these variables by run, and which of them are read.
 ///
 /// # Errors
-/// More than the length of a run is asked for.
+/// More than the length of a run is read.
 pub(super) fn lengths(
     plan: &mut Plan,
     answer: &[Var],

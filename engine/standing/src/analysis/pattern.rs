@@ -1,7 +1,7 @@
 //! Patterns: joins of atoms, and walks between them.
 //!
-//! A chain of MATCH and WHERE clauses becomes one join, unless it holds runs of relationships. Then what stands at one end of a run is
-//! joined first, the run is walked from there, and the rest is joined to what was reached.
+//! A chain of MATCH and WHERE clauses becomes one join, unless it holds runs of relationships. Then the part at one end of a run is joined first, the
+//! run is walked from there, and the rest is joined to the ends reached.
 
 use super::total::is_total;
 use super::unroll::{Way, is_short};
@@ -16,7 +16,7 @@ use plan::expr::{BinaryOperator, Name};
 use plan::pattern::{PathMode, Run, Selector};
 use plan::{Expr, Pattern, PatternEdge, PatternVertex, Var};
 
-/// What is still to be joined.
+/// The parts that are still to be joined.
 struct Pending<'p> {
     vertices: Vec<&'p PatternVertex>,
     edges: Vec<&'p PatternEdge>,
@@ -24,7 +24,8 @@ struct Pending<'p> {
     conditions: Vec<Expr>,
     /// Are there runs, or were there?
     has_runs: bool,
-    /// Conditions that can fail, and were asked of what stands at one end of a run alone: where no such run is, that is no row of the answer.
+    /// Conditions that can fail, and were evaluated on the part at one end of a run alone: where there is no such run, there is no row of the answer
+    /// either.
     doubtful: Vec<Expr>,
 }
 
@@ -185,7 +186,7 @@ impl Analysis<'_> {
         Ok(self.add(StepKind::Join(Box::new(join)), layout))
     }
 
-    /// Joins what stands at one end of a run, and walks it from there.
+    /// Joins the part at one end of a run, and walks the run from there.
     fn walk(
         &mut self,
         input: StepNo,
@@ -259,10 +260,10 @@ impl Analysis<'_> {
     }
 }
 
-/// What a run is to its own source.
+/// Whether a run may end at its own source.
 ///
 /// # Errors
-/// Its rows cannot be told from the distances of its ends.
+/// Its rows do not follow from the distances of its ends.
 fn home(run: &Run, sets: bool) -> Result<SourceStart, StandingError> {
     let refuse = |what: &str, hint: &'static str| Err(StandingError::unsupported_but(what, hint));
     if run.edge_predicate.is_some() {

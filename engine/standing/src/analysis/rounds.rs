@@ -74,7 +74,7 @@ impl Analysis<'_> {
         let layout = join.layout.clone();
         Ok(self.add(StepKind::Join(Box::new(join)), layout))
     }
-    /// The group as steps of its own, of which the first takes the rows that they are run for.
+    /// The group as steps of its own; the first takes the rows that they are run for.
     fn body(&mut self, node: &Apply, repeat: &Repeat, carried: &[Var]) -> Result<Body, StandingError> {
         let first = Step { kind: StepKind::Arguments, layout: carried.to_vec() };
         let outer = std::mem::replace(&mut self.steps, vec![first]);

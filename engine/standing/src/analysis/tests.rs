@@ -1,7 +1,7 @@
-//! How statements are kept, as text: the steps of each, with the order in which a join looks its relations up when one of them changes; or why it
-//! is refused, and what may be done instead.
+//! How statements are maintained, as text: the steps of each, with the order in which a join looks its relations up when one of them changes; or the
+//! reason for a refusal, and its hint.
 //!
-//! `kept.txt` has the statements, each with its account. With `LEDGER=write` it is written anew, to be read as any other change is.
+//! `kept.txt` has the statements, each with its steps. With `LEDGER=write` it is written anew, to be reviewed like any other change.
 
 #![allow(clippy::disallowed_methods, reason = "the page is written anew on demand")]
 

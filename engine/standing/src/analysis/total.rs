@@ -1,10 +1,10 @@
-//! Which conditions fail on no row.
+//! Decides which conditions fail on no row.
 
 use model::Value;
 use plan::expr::{BinaryOperator, UnaryOperator};
 use plan::{Expr, Var};
 
-/// Is it true, false or null for every row, whatever its variables hold, but for lists of names? What is not known to be so may fail.
+/// Is it true, false or null for every row, whatever its variables hold, but for lists of names? No, unless it is known to be.
 pub(super) fn is_total(condition: &Expr, is_names: &dyn Fn(Var) -> bool) -> bool {
     use BinaryOperator::*;
     match condition {

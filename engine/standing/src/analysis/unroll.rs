@@ -1,8 +1,8 @@
 //! Short runs of relationships, written out: a join for each length, and the union of them.
 //!
-//! Distances tell which ends there are, but not how many ways lead there, nor which relationships they take. Where that matters and the run is
-//! short, each length is a pattern of single relationships, kept as any other. Cost: that of the patterns written out, so only up to
-//! [`UNROLLED_MAX`] relationships.
+//! Distances tell which ends are reached, but not by how many ways, nor by which relationships. Where that matters and the run is short, each length
+//! is a pattern of single relationships, maintained like any other. Cost: that of the patterns written out, so only up to [`UNROLLED_MAX`]
+//! relationships.
 
 use super::Analysis;
 use crate::StandingError;
@@ -58,7 +58,7 @@ impl Analysis<'_> {
         }
         all.ok_or_else(|| StandingError::unsupported("a variable-length pattern of no length"))
     }
-    /// Rows of which the end, where it is known, is the start.
+    /// Rows whose end, where it is bound, is the start.
     fn nowhere(&mut self, left: StepNo, way: &Way<'_>) -> Result<StepNo, StandingError> {
         let layout = self.layout(left).to_vec();
         if !layout.contains(&way.end) {
@@ -68,7 +68,7 @@ impl Analysis<'_> {
         let same = self.expression(&Expr::binary(BinaryOperator::Equal, start, end), &layout)?;
         Ok(self.add(StepKind::Filter { input: left, predicates: vec![same] }, layout))
     }
-    /// So many single relationships.
+    /// A pattern of `length` single relationships.
     fn written_out(&mut self, left: StepNo, way: &Way<'_>, length: u32) -> Result<StepNo, StandingError> {
         let mut fresh = || {
             self.next += 1;
@@ -113,7 +113,7 @@ impl Analysis<'_> {
     }
 }
 
-/// The condition on every relationship, spoken over one of them and, where it is known which is which, its ends.
+/// The condition on every relationship, rewritten for one of them and, where the direction is known, its ends.
 fn spoken_over(mut expr: Expr, each: Var, edge: Var, ends: Option<(Var, Var)>) -> Expr {
     fn rename(expr: &mut Expr, each: Var, edge: Var, ends: Option<(Var, Var)>) {
         if let (Expr::Call(function, arguments), Some((start, end))) = (&*expr, ends)

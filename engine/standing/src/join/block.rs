@@ -1,10 +1,10 @@
-//! Rows of a join that are worked on together, in one array.
+//! Rows of a join that are processed together, in one array.
 
 use super::pattern::SlotNo;
 use crate::StandingError;
 use model::Value;
 
-/// Rows that are worked on together; slots that are not bound yet hold null.
+/// Rows that are processed together; slots that are not bound yet hold null.
 pub(crate) struct Block {
     pub width: usize,
     values: Vec<Value>,
@@ -25,7 +25,7 @@ impl Block {
         self.values.clear();
         self.diffs.clear();
     }
-    /// Lets `work` change each row in place, and drops those for which it says no.
+    /// Lets `work` change each row in place, and drops those for which it returns false.
     pub fn retain(
         &mut self,
         mut work: impl FnMut(&mut [Value]) -> Result<bool, StandingError>,

@@ -43,7 +43,7 @@ impl JoinBuilder {
             layout.len() - 1
         })
     }
-    /// Adds an atom; one that is there already, or that asks nothing of a variable that is bound, changes nothing.
+    /// Adds an atom; a duplicate, or one without a condition on a bound variable, changes nothing.
     pub fn atom(&mut self, atom: Atom) -> Result<(), StandingError> {
         if self.atoms.len() == ATOMS_MAX {
             return Err(StandingError::TooLarge { what: "the parts of a pattern", limit: ATOMS_MAX });
@@ -77,7 +77,7 @@ impl JoinBuilder {
             }
         }
     }
-    /// Lets pass what a condition fails on: a later step asks it again.
+    /// Lets rows pass on which a condition fails: a later step evaluates it again.
     pub fn ask_later(&mut self) {
         self.is_asked_later = true;
     }

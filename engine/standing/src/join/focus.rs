@@ -1,10 +1,10 @@
-//! Where the given rows are on the graph: which vertices a variable can be at all, so that changes far from them are dropped at once.
+//! The vertices that a variable can be at all for the given rows, so that changes far from them are dropped at once.
 //!
-//! Idea: where an indexed property of a vertex must equal a column of the input, as in `(a:N {id: $s})`, the vertices that have one of the
-//! given values are few and known. A change whose ends are not among them, and an edge that leads nowhere among them, would be found to
-//! be nobody's only after its properties were read and the input was asked; here it is one look-up in a small table.
-//! Invariant: the members of a focus are all vertices that have a given value at this timestamp or had it at the timestamp before, and maybe more: the
-//! join decides, a focus only spares work. Cost: an index look-up for each given value; nothing for edges that come and go.
+//! Idea: where an indexed property of a vertex must equal a column of the input, as in `(a:N {id: $s})`, the vertices with one of the given values
+//! are few and known. A change whose ends are not among them, and an edge that leads nowhere among them, would be dropped only after its properties
+//! were read and the input was looked up; here it is one look-up in a small table. Invariant: the members of a focus are all vertices that have a
+//! given value at this timestamp or had it at the timestamp before, and maybe more: the join decides, a focus only saves work. Cost: an index look-up
+//! for each given value; nothing for edges that come and go.
 
 use super::pattern::{Atom, Join, SlotNo};
 use super::run::Resolved;
@@ -36,7 +36,7 @@ struct Focus {
     /// Values given now, and how often.
     values: HashMap<GroupKey, isize>,
     members: HashSet<VertexId>,
-    /// Members that have no given value any more, unless it was given again: they stay for who asks for the timestamp before.
+    /// Members that have no given value any more, unless it was given again: they stay for reads of the timestamp before.
     leaving: Vec<VertexId>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Foci {
     by_slot: Vec<Option<usize>>,
 }
 
-/// What of the graph is asked, and when.
+/// The graph at a timestamp.
 pub(crate) struct Moment<'a> {
     pub join: &'a Join,
     pub names: &'a [Resolved],
@@ -72,7 +72,7 @@ impl Moment<'_> {
             _ => None,
         }
     }
-    /// What a vertex has at a timestamp.
+    /// The value of a vertex at a timestamp.
     fn value(&self, vertex: VertexId, key: KeyId, timestamp: Timestamp) -> Result<Value, StandingError> {
         match self.view.labels(vertex, timestamp)? {
             Some(_) => Ok(self.view.property(vertex, key, timestamp)?),
@@ -117,7 +117,7 @@ impl Foci {
     pub fn admits(&self, slot: SlotNo, vertex: VertexId) -> bool {
         self.by_slot[slot].is_none_or(|at| self.all[at].members.contains(&vertex))
     }
-    /// Takes up a commit, before any change of it is completed.
+    /// Updates the members by a commit, before any change of it is completed.
     pub fn commit(&mut self, touched: &Touched, moment: &Moment<'_>) -> Result<(), StandingError> {
         for focus in self.all.iter_mut().filter(|focus| !focus.values.is_empty()) {
             let Some((_, key, _)) = moment.spot(&focus.spot) else { continue };
@@ -137,7 +137,7 @@ impl Foci {
         }
         Ok(())
     }
-    /// Takes up what is given, before any of it is completed.
+    /// Adds the given rows, before any of them is completed.
     pub fn give(&mut self, input: &[(Row, isize)], moment: &Moment<'_>) -> Result<(), StandingError> {
         for focus in &mut self.all {
             for (row, diff) in input.iter().filter(|(_, diff)| *diff > 0) {
@@ -151,7 +151,7 @@ impl Foci {
         }
         Ok(())
     }
-    /// Takes up what is withdrawn, after all of it was completed.
+    /// Removes the withdrawn rows, after all of them were completed.
     pub fn withdraw(&mut self, input: &[(Row, isize)], moment: &Moment<'_>) -> Result<(), StandingError> {
         for focus in &mut self.all {
             for (row, diff) in input.iter().filter(|(_, diff)| *diff < 0) {

@@ -1,4 +1,4 @@
-//! What a join is: atoms over slots, conditions, and the order in which each relation's changes are completed.
+//! The definition of a join: atoms over slots, conditions, and the order in which each relation's changes are completed.
 
 use super::route::Route;
 use crate::shape::{Attribute, StepNo};
@@ -13,12 +13,12 @@ pub(crate) enum Atom<V = Var> {
     Vertex { vertex: V, labels: LabelExpr },
     /// Edges of these types (none: all); in both directions an edge comes twice, a loop once.
     Edge { edge: V, from: V, to: V, types: Vec<Name>, direction: Direction },
-    /// What an existing vertex or edge has for an attribute; every entity is there once.
+    /// The attribute of an existing vertex or edge; every entity has one row.
     Attribute { of: V, is_vertex: bool, attribute: Attribute, column: V },
 }
 
 impl<V: Copy> Atom<V> {
-    /// Its variables; the last of an attribute is what it computes.
+    /// Its variables; the last of an attribute is its value.
     pub fn variables(&self) -> Vec<V> {
         match self {
             Atom::Vertex { vertex, .. } => vec![*vertex],
@@ -46,7 +46,7 @@ impl<V: Copy> Atom<V> {
     }
 }
 
-/// Place of a variable in the rows that are worked on.
+/// Position of a variable in the rows that are processed.
 pub(crate) type SlotNo = usize;
 
 /// A condition, and the slots it reads in the order of its layout.
@@ -70,7 +70,7 @@ pub(crate) struct Join {
     pub constants: Vec<Value>,
     pub atoms: Vec<Atom<SlotNo>>,
     pub conditions: Vec<Condition>,
-    /// A later step asks those conditions again that can fail: what they fail on passes here.
+    /// A later step evaluates conditions that can fail again: rows on which they fail pass here.
     pub is_asked_later: bool,
     /// Slots that a condition makes equal.
     pub links: Vec<(SlotNo, SlotNo)>,

@@ -1,7 +1,7 @@
-//! In which order the relations of a join are looked up when one of them changed.
+//! The order in which the relations of a join are looked up when one of them changed.
 //!
-//! Greedy, by what a look-up is expected to find: what only tests comes first, then what is bound by an edge or an index, last what
-//! must be scanned. The input is asked as soon as any of its columns is known.
+//! Greedy, by the expected results of a look-up: pure tests come first, then relations bound by an edge or an index, scans last. The input is looked
+//! up as soon as any of its columns is known.
 
 use super::pattern::{Atom, Condition, SlotNo};
 use crate::shape::Attribute;
@@ -20,13 +20,13 @@ pub(crate) enum Lookup {
     Seek { vertex: usize, attribute: usize, value: SlotNo },
     /// Does the bound vertex satisfy a vertex atom?
     Check(usize),
-    /// The attribute of what is bound.
+    /// The attribute of a bound entity.
     Attribute(usize),
     /// Edges of a bound vertex: of the `from` end, or of the `to` end.
     Expand { atom: usize, backwards: bool },
     /// The edge itself is bound.
     Edge(usize),
-    /// Rows of the input that agree on these pairs (column of the input, slot); the others of its columns become bound or are compared.
+    /// Rows of the input that agree on these pairs (column of the input, slot); its other columns become bound or are compared.
     Input(Vec<(usize, SlotNo)>),
     /// Only rows that satisfy a condition go on.
     Condition(usize),
@@ -38,7 +38,7 @@ pub(crate) struct Route {
     pub lookups: Vec<Lookup>,
 }
 
-/// What a choice is made from.
+/// The inputs of a choice.
 pub(crate) struct Chooser<'a> {
     pub snapshot: &'a Snapshot,
     pub atoms: &'a [Atom<SlotNo>],
@@ -112,7 +112,7 @@ impl Chooser<'_> {
             route.lookups.push(lookup);
         }
     }
-    /// What nothing but the answer needs waits until it is known whom a change concerns: the cost of reading it before that.
+    /// An attribute that only the answer needs is read last, once it is known which rows a change concerns: the penalty for reading it before.
     fn wait(&self, lookup: &Lookup) -> f64 {
         let Lookup::Attribute(atom) = lookup else { return 0.0 };
         let Atom::Attribute { column, .. } = &self.atoms[*atom] else { return 0.0 };

@@ -1,4 +1,4 @@
-//! Following a route: block by block, each look-up extends the rows of a block by what it finds.
+//! Runs a route: block by block, each look-up extends the rows of a block by its results.
 
 use super::block::Block;
 use super::focus::{Foci, index};
@@ -66,8 +66,8 @@ impl<V: Copy> Atom<V> {
     }
 }
 
-/// Which of a vertex's relations tell of its birth and of its death. A change is completed by the relations before it as they were and
-/// those after it as they are: so of all that come with a vertex only the first finds anything, and of all that go with it the last.
+/// Which of a vertex's relations report its birth and its death. A change is completed by the relations before it as they were and those after it as
+/// they are: so of all that come with a vertex only the first finds anything, and of all that go with it the last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lives {
     births: bool,
@@ -95,7 +95,7 @@ impl Lives {
     }
 }
 
-/// What one commit changes in the relation of an atom: bindings of its variables, in their order, come (+1) and go (-1).
+/// The changes of one commit to the relation of an atom: bindings of its variables, in their order, come (+1) and go (-1).
 pub(crate) fn changes_of(
     atom: &Atom<SlotNo>,
     names: &Resolved,
@@ -224,17 +224,17 @@ fn attribute_of(
     }
 }
 
-/// Rows, so many times each, by some of their columns: equality finds them.
+/// Rows with multiplicities, by some of their columns.
 type Rows = HashMap<GroupKey, HashMap<Row, isize>>;
 
-/// The rows of the input so far, by what routes ask them for.
+/// The rows of the input so far, indexed as routes look them up.
 #[derive(Default)]
 pub(crate) struct InputIndex {
     by: Vec<(Vec<usize>, Rows)>,
 }
 
 impl InputIndex {
-    /// An index for every way in which the routes of a join ask.
+    /// An index for each set of columns by which the routes of a join look rows up.
     pub fn for_join(join: &Join) -> InputIndex {
         let mut index = InputIndex::default();
         for lookup in join.routes.iter().flat_map(|route| &route.lookups) {
@@ -293,7 +293,7 @@ pub(crate) struct Run<'a> {
     pub doubts: &'a Cell<bool>,
 }
 
-/// Is told each row of the answer that comes or goes.
+/// Called with each row of the answer that comes or goes.
 pub(crate) type Emit<'e> = dyn FnMut(Row, isize) + 'e;
 
 impl Run<'_> {
@@ -525,7 +525,7 @@ impl Run<'_> {
     }
 }
 
-/// The ends of an edge as it is met in this direction: a loop once, any other in both directions twice.
+/// The ends of an edge as met in this direction: a loop once, any other in both directions twice.
 fn ways(edge: &EdgeRef, direction: Direction) -> impl Iterator<Item = (VertexId, VertexId)> {
     let is_back_new = direction == Direction::In || edge.source != edge.target;
     let forth = (direction != Direction::In).then_some((edge.source, edge.target));

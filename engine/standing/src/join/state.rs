@@ -1,8 +1,8 @@
-//! What a join keeps from timestamp to timestamp: its input, indexed as its routes ask for it.
+//! The state of a join from timestamp to timestamp: its input, indexed as its routes look it up.
 //!
-//! Conditions are asked as soon as what they read is bound: of a relationship whose end turns out to have another label, and of bindings that are
-//! half of the timestamp before, which come and go again. One that fails on such a row must not end the query, so rows on which
-//! a condition fails go on, and it is asked once more of what is left of them in the end.
+//! Conditions are evaluated as soon as their variables are bound: also on a relationship whose end turns out to have another label, and on bindings
+//! that are half of the timestamp before, which come and go again. One that fails on such a row must not end the query, so rows on which a condition
+//! fails go on, and it is evaluated once more on the rows that are left in the end.
 
 use super::focus::{Foci, Moment};
 use super::pattern::{Condition, Join};

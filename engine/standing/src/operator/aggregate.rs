@@ -1,8 +1,8 @@
-//! Groups and their aggregates, kept up to date row by row.
+//! Groups and their aggregates, maintained row by row.
 //!
-//! Counts and sums of numbers are kept as such (of floats exactly, however large on the way, so that one that goes leaves no trace;
-//! infinities and NaN are kept as they are); min and max keep the values in order; the others keep their values and are computed anew when
-//! the group changes. A group is there as long as it has rows, or is one of the `whole` groups of an aggregate without keys.
+//! Counts and sums of numbers are kept as such (of floats exactly, however large on the way, so that one that goes leaves no trace; infinities and
+//! NaN are kept as they are); min and max keep the values in order; the others keep their values and are computed anew when the group changes. A
+//! group exists as long as it has rows, or is one of the `whole` groups of an aggregate without keys.
 
 use super::top::Ordered;
 use crate::StandingError;
@@ -18,15 +18,15 @@ use plan::algebra::AggregateCall;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What one call keeps of one group.
+/// The state of one call in one group.
 enum AggregateState {
     /// Rows, or values that are not null.
     Count(isize),
     /// Numbers by their sum, other values as they are.
     Sum(Box<Sum>),
-    /// Values in order (percentiles: with their second argument), so many times each.
+    /// Values in order (percentiles: with their second argument), with multiplicities.
     Values(BTreeMap<Row, isize>),
-    /// Values with what they are ordered by, in that order.
+    /// Values with their sort keys, in that order.
     List(BTreeMap<Ordered, isize>),
 }
 
@@ -34,7 +34,7 @@ enum AggregateState {
 #[derive(Default)]
 struct Sum {
     numbers: RetractableSum,
-    /// What is no finite number.
+    /// Values that are no finite numbers.
     others: BTreeMap<Row, isize>,
 }
 
@@ -54,7 +54,7 @@ struct Group {
     rows: isize,
     /// Its keys, as the rows have them.
     keys: Alike,
-    /// How often it is there even without rows: once, or not at all.
+    /// 1 if the group exists even without rows, else 0.
     whole: isize,
     kept: Vec<AggregateState>,
     shown: Option<Row>,
@@ -63,14 +63,14 @@ struct Group {
 /// All groups.
 pub(crate) struct Aggregate {
     keys: Vec<usize>,
-    /// Places among the keys: those that are compared as DISTINCT does, and those that are compared exactly.
+    /// Indexes among the keys: those that are compared as DISTINCT does, and those that are compared exactly.
     grouped: Vec<usize>,
     exact: Vec<usize>,
     calls: Arc<[Call]>,
     groups: HashMap<Key, Group>,
 }
 
-/// What a group has in common.
+/// The identity of a group.
 type Key = (GroupKey, Row);
 
 impl AggregateState {
@@ -160,7 +160,7 @@ impl Aggregate {
             groups: HashMap::default(),
         }
     }
-    /// What the group of these keys has in common.
+    /// The identity of the group with these keys.
     fn key(&self, keys: &Row) -> Key {
         match (&self.grouped[..], &self.exact[..]) {
             (_, []) => (GroupKey(keys.clone()), Row::unit()),
@@ -178,7 +178,7 @@ impl Aggregate {
             shown: None,
         })
     }
-    /// Groups that look different now: as they were (gone) and as they are (new).
+    /// Groups whose rows changed: the old row (gone) and the new one.
     pub fn advance(&mut self, input: &Changes, whole: Option<&Changes>) -> Result<Changes, StandingError> {
         let (mut touched, calls) = (HashSet::default(), self.calls.clone());
         // Of one group there may be both, one that went and one that came: what it is, the sum says.
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use world::chance::Chance;
 
-    /// Its twin: an aggregate over what is there now.
+    /// Compared with its twin: an aggregate over the present values.
     #[test]
     fn a_sum_is_that_of_what_is_there_now() {
         let seed = Chance::system_seed();

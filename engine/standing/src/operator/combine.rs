@@ -1,4 +1,4 @@
-//! Two collections joined on equal columns, and what becomes of left rows without a partner.
+//! Two collections joined on equal columns, and left rows without a partner.
 
 use crate::event_context::Changes;
 use crate::row::Row;
@@ -7,7 +7,7 @@ use crate::table::HashMap;
 use crate::weight::Weight;
 use model::Value;
 
-/// Rows by what they are joined on, so many times each.
+/// Rows by their join columns, with multiplicities.
 type Index = HashMap<Row, HashMap<Row, isize>>;
 
 fn apply(index: &mut Index, key: &Row, row: &Row, diff: isize) {
@@ -22,7 +22,7 @@ fn apply(index: &mut Index, key: &Row, row: &Row, diff: isize) {
     }
 }
 
-/// Both sides by the columns they are joined on.
+/// Both sides by their join columns.
 pub(crate) struct Combine {
     left_on: Vec<usize>,
     right_on: Vec<usize>,

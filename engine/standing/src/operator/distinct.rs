@@ -1,7 +1,7 @@
-//! Each row once, as long as it is there at all.
+//! Distinct rows: each once, as long as it occurs at all.
 //!
-//! Rows that DISTINCT takes for one are one row, which is shown as the least of them; columns that are there to join the rows back to an
-//! outer row are told apart exactly.
+//! Rows that DISTINCT takes for equal are one row, which is shown as the least of them; columns that join the rows back to an outer row are compared
+//! exactly.
 
 use crate::event_context::Changes;
 use crate::row::{Alike, GroupKey, Row};
@@ -66,7 +66,7 @@ mod tests {
     use model::Value;
     use world::chance::Chance;
 
-    /// Its twin: each row that is there, by what its columns are compared with.
+    /// Compared with its twin: each present row, by its columns' kinds of equality.
     #[test]
     fn columns_are_compared_as_they_are_named() {
         for (grouped, exact) in

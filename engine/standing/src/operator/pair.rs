@@ -1,10 +1,9 @@
 //! Distances between given pairs, up to a bound: half the way from each end.
 //!
-//! A path of at most `max` edges has a middle that is at most half as far from either end. So for each first end the distances of a search
-//! up to half the bound are kept, for each second end those of a search backwards over the other half, and a pair's distance is the least
-//! sum over the vertices that both have met. Each half is kept up to date as [`super::Reach`] keeps its searches; pairs of which an end's
-//! distances changed are looked at again. Which searches an edge concerns is looked up by its near end, so an edge far from all of them costs
-//! one look-up however many there are.
+//! A path of at most `max` edges has a middle that is at most half as far from either end. So for each first end the distances of a search up to half
+//! the bound are kept, for each second end those of a search backwards over the other half, and a pair's distance is the least sum over the vertices
+//! that both have met. Each half is maintained as [`super::Reach`] maintains its searches; pairs of which an end's distances changed are computed
+//! again. The searches near a changed edge are looked up by its near end, so an edge far from all of them costs one look-up however many there are.
 
 use super::reach::{Ground, Moved, Source};
 use super::returns::shortest_return;
@@ -34,7 +33,7 @@ impl Half {
     fn new(max: u32) -> Half {
         Half { sources: HashMap::default(), pairs: HashMap::default(), max, inner: HashMap::default() }
     }
-    /// Takes up what moved; pairs of which this end's distances changed.
+    /// Updates the distances by changed edges; returns the pairs of which this end's distances changed.
     fn update(
         &mut self,
         moved: &Moved,
@@ -60,7 +59,7 @@ impl Half {
         }
         Ok(())
     }
-    /// What moved, by the sources for which it counts.
+    /// The changed edges, by the sources that they concern.
     fn concerned(&self, moved: &Moved) -> HashMap<VertexId, Moved> {
         let mut by_source: HashMap<VertexId, Moved> = HashMap::default();
         let sources = |near: &VertexId| self.inner.get(near).into_iter().flatten();

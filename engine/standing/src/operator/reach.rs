@@ -1,4 +1,4 @@
-//! Distances from every source, kept up to date edge by edge: reachability and shortest paths on a graph that changes.
+//! Distances from every source, maintained edge by edge: reachability and shortest paths on a graph that changes.
 //!
 //! For each source the distances of a breadth-first search are kept. An edge that comes can only shorten them: what it improves is
 //! relaxed outwards. An edge that goes can only lengthen those that leant on it: in order of their old distance, each vertex that has no
@@ -49,7 +49,7 @@ pub(super) trait Ways {
     fn max(&self) -> u32;
     /// Where a step leads.
     fn next(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError>;
-    /// From where a step leads here.
+    /// Calls `found` with the vertices from which a step leads to this one.
     fn previous(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError>;
 }
 
@@ -67,14 +67,14 @@ impl Moved {
 }
 
 impl<'a> Ground<'a> {
-    /// The graph of a walk in this direction, so many edges far.
+    /// The graph of a walk in this direction, up to `max` edges.
     pub fn of(walk: &Walk, turn: &EventContext<'a>, direction: Direction, max: u32) -> Ground<'a> {
         let catalog = turn.view.newest().catalog();
         let types: Vec<EdgeTypeId> = walk.types.iter().filter_map(|name| catalog.edge_type(name)).collect();
         let is_barren = !walk.types.is_empty() && types.is_empty();
         Ground { view: turn.view, types, is_barren, direction, timestamp: turn.timestamp, max }
     }
-    /// What this timestamp changed of it.
+    /// Its changes at this timestamp.
     pub fn moved(&self, turn: &EventContext<'_>) -> Moved {
         let mut moved = Moved::default();
         for (edge, diff) in turn.touched.iter().filter(|_| !self.is_barren).flat_map(|touched| &touched.moved)
@@ -129,7 +129,7 @@ impl Ways for Ground<'_> {
     }
 }
 
-/// Vertices by the distance at which they are due.
+/// Vertices by the distance at which they are to be processed.
 #[derive(Default)]
 struct Due(BTreeMap<u32, Vec<VertexId>>);
 
@@ -156,7 +156,7 @@ impl Source {
         state.relax(due, ground, &mut HashMap::default())?;
         Ok(state)
     }
-    /// Sets a distance, and notes what it was before this timestamp.
+    /// Sets a distance, and notes the one before this timestamp.
     fn set(&mut self, vertex: VertexId, distance: Option<u32>, before: &mut HashMap<VertexId, Option<u32>>) {
         let old = match distance {
             Some(distance) => self.distances.insert(vertex, distance),
@@ -164,7 +164,7 @@ impl Source {
         };
         before.entry(vertex).or_insert(old);
     }
-    /// Takes what is due outwards: each vertex at its least distance.
+    /// Relaxes outwards: each vertex at its least distance.
     fn relax(
         &mut self,
         mut due: Due,
@@ -250,7 +250,7 @@ impl Source {
         })?;
         Ok(best.filter(|best| *best <= ground.max()))
     }
-    /// What this source is at, as a target of its own.
+    /// The distance of this source to itself.
     pub(super) fn own(&self, home: SourceStart) -> Option<u32> {
         match home {
             SourceStart::Near => Some(0),

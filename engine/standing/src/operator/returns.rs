@@ -1,8 +1,8 @@
 //! The shortest way from a vertex back to itself, searched anew.
 //!
-//! Along directed edges it is the first way that a breadth-first search finds back. Where edges may be walked in both directions, but none
-//! twice, a way back is a cycle: each vertex belongs to the *branch* of the edge by which its path left the source, and an edge between two
-//! branches, or from a branch to the source by another edge than its own, closes one. Cost: the edges nearer than half the answer.
+//! Along directed edges it is the first way that a breadth-first search finds back. Where edges may be walked in both directions, but none twice, a
+//! way back is a cycle: each vertex belongs to the *branch* of the edge by which its path left the source, and an edge between two branches, or from
+//! a branch to the source by another edge than its own, closes one. Cost: the edges nearer than half the answer.
 
 use super::reach::Ground;
 use super::walk::Back;

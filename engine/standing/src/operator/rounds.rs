@@ -1,10 +1,10 @@
-//! Ends of walks of which each step is a row of an inner query, kept up to date.
+//! Ends of walks of which each step is a row of an inner query, maintained.
 //!
-//! A repeated group with a sub-query in it cannot be read from the graph's edges: whether a step is there depends on the sub-query, and on
-//! columns of the row outside (the *context*). So each context keeps the steps that its walks have met, and the inner query is run for
-//! the vertices that they reach, no others: a walk that gets to a new vertex asks for its steps within the same timestamp, and goes on when they
-//! have come. Vertices that no walk reaches any more are asked for no longer. On these steps the distances from every source are kept as
-//! [`super::Reach`] keeps them. Work is proportional to the vertices affected and their steps.
+//! A repeated group with a sub-query in it cannot be read from the graph's edges: whether a step exists depends on the sub-query, and on columns of
+//! the row outside (the *context*). So each context keeps the steps that its walks have met, and the inner query is run only for the vertices that
+//! they reach: a walk that gets to a new vertex requests its steps within the same timestamp, and goes on when they have come. Vertices that no walk
+//! reaches any more are withdrawn. On these steps the distances from every source are maintained as in [`super::Reach`]. Work is proportional to the
+//! vertices affected and their steps.
 
 use super::reach::{Moved, Source, Ways};
 use super::walk::{SourceStart, Walk};
@@ -18,7 +18,7 @@ use crate::table::HashMap;
 use crate::weight::Weight;
 use model::{Value, VertexId};
 
-/// Steps that are there, each so many times.
+/// Present steps, with multiplicities.
 #[derive(Default)]
 struct Met {
     next: HashMap<VertexId, HashMap<VertexId, isize>>,
@@ -47,7 +47,7 @@ impl Met {
     }
 }
 
-/// Walks over them, of so many steps at most.
+/// Walks over them, up to a number of steps.
 struct Bounded<'a>(&'a Met, u32);
 
 impl Ways for Bounded<'_> {
@@ -76,7 +76,7 @@ struct Ring {
     wanted: HashMap<VertexId, usize>,
 }
 
-/// What happened to the sources of a context at this timestamp.
+/// The events of a context's sources at this timestamp.
 #[derive(Default)]
 struct News {
     moved: Moved,
@@ -169,7 +169,7 @@ impl Rounds {
             }
         }
     }
-    /// A source that is no longer asked for: all its ends go.
+    /// A source is withdrawn: all its ends go.
     fn leave(
         &mut self,
         context: &Row,
@@ -190,7 +190,7 @@ impl Rounds {
             }
         }
     }
-    /// Takes what moved through the distances of every source.
+    /// Passes changed steps through the distances of every source.
     fn walk_on(&mut self, news: &mut HashMap<Row, News>, asked: &mut Changes) -> Result<(), StandingError> {
         let (max, home) = (self.max(), self.walk.home);
         for (context, story) in news {
@@ -219,7 +219,7 @@ impl Rounds {
         }
         Ok(())
     }
-    /// What changed for each source that something happened to.
+    /// The changes for each source with an event.
     fn tell(&mut self, news: &HashMap<Row, News>, found: &mut Changes) -> Result<(), StandingError> {
         let (max, home) = (self.max(), self.walk.home);
         for (context, story) in news {

@@ -1,7 +1,7 @@
-//! ORDER BY … SKIP … LIMIT of each group: all rows are kept in order, so one that goes is followed by the next.
+//! ORDER BY … SKIP … LIMIT of each group: all rows are kept in order, so one that goes is replaced by the next.
 //!
-//! Rows that the keys do not tell apart are ordered by all their columns: the answer does not depend on history. A change costs a
-//! search in the ordered rows and a walk over the first skip + limit of its group.
+//! Rows with equal keys are ordered by all their columns: the answer does not depend on history. A change costs a search in the ordered rows and a
+//! walk over the first skip + limit of its group.
 
 use crate::event_context::Changes;
 use crate::row::Row;
@@ -45,7 +45,7 @@ impl Eq for Ordered {}
 #[derive(Default)]
 struct Group {
     rows: BTreeMap<Ordered, isize>,
-    /// What was said of it last.
+    /// The rows that it emitted last.
     shown: Vec<(Row, isize)>,
 }
 

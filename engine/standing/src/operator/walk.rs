@@ -1,15 +1,15 @@
-//! What a step walks: edge types, a direction, a bound, and what a source is to itself.
+//! The definition of a walk: edge types, a direction, a bound, and whether it may end at its source.
 
 use model::Direction;
 use plan::expr::Name;
 
-/// What is walked.
+/// A walk over edges.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     /// Admitted types; none admits all.
     pub types: Vec<Name>,
     pub direction: Direction,
-    /// What a source is to itself.
+    /// Whether a source is an end of itself.
     pub home: SourceStart,
     /// Which way back to it counts.
     pub back: Back,
@@ -17,7 +17,7 @@ pub(crate) struct Walk {
     pub max: Option<u32>,
 }
 
-/// What a source is to itself.
+/// Whether a source is an end of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceStart {
     /// A target at distance 0.

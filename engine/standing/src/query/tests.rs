@@ -1,4 +1,4 @@
-//! What a query does when a reader comes upon it is its upkeep: the end of that reader is not the query's.
+//! A reader's call may do a query's upkeep: the end of that reader is not the query's.
 
 use super::*;
 use dataflow::watch::{self, Limited, UNITS_PER_LOOK};

@@ -23,13 +23,13 @@ impl<'a> At<'a> {
 struct Along<'a> {
     view: &'a View,
     timestamp: Timestamp,
-    /// What they were in the base.
+    /// Their adjacency in the base.
     base: AdjacencyView,
     types: Vec<EdgeTypeId>,
     direction: Direction,
 }
 
-/// The cursor behind the last part of the base: what changed since.
+/// The cursor behind the last part of the base: the changes since.
 const CHANGED: u64 = u64::MAX;
 
 impl GraphRead for At<'_> {
@@ -84,7 +84,7 @@ impl GraphRead for At<'_> {
         let base = self.view.base.adjacency(types, direction);
         Box::new(Along { view: self.view, timestamp: self.timestamp, base, types: types.to_vec(), direction })
     }
-    /// The parts of the base without what changed; then all that changed.
+    /// The parts of the base without changed entities; then all changed ones.
     fn scan(
         &self,
         filter: &LabelFilter,

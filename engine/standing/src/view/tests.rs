@@ -1,4 +1,4 @@
-//! A view at a timestamp is read as the snapshot of that commit is: random commits, several at a time, with an index that is made meanwhile.
+//! A view at a timestamp reads like the snapshot of that commit: random commits, several at a time, with an index that is made meanwhile.
 
 use super::At;
 use crate::follower::{Follower, Gathered};

@@ -1,7 +1,7 @@
-//! What changed since the base, found by value: vertices that have had it at any timestamp, as an index of the delta would say.
+//! Changes since the base, found by value: vertices that have had it at any timestamp, like an index over the delta.
 //!
-//! Made for a property when it is first asked for after a commit was taken up: one walk over the delta, however many values are
-//! sought then. Values are told apart by their hashes alone: whoever seeks looks at what was found.
+//! Made for a property on its first use after a commit: one walk over the delta, however many values are sought then. Values are compared by their
+//! hashes alone: the caller checks the results.
 
 use super::View;
 use crate::table::HashMap;
@@ -16,7 +16,7 @@ use store::StoreError;
 /// Vertices by the hash of a value of one property.
 type Values = HashMap<u64, SmallVec<[VertexId; 2]>>;
 
-/// By property; empty for those that nobody has asked for.
+/// By property; empty for those without a look-up.
 #[derive(Default)]
 pub(super) struct ChangedValues(Mutex<HashMap<KeyId, Values>>);
 
@@ -34,8 +34,8 @@ impl ChangedValues {
 }
 
 impl View {
-    /// Appends vertices among which are all that are not as in the base and have had this value: set, born with it, or kept while
-    /// their labels changed. One may come twice.
+    /// Appends vertices that include all that differ from the base and have had this value: set, born with it, or kept while their labels changed.
+    /// One may come twice.
     pub(super) fn changed_to(
         &self,
         key: KeyId,

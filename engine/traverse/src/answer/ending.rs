@@ -3,7 +3,7 @@
 use super::outcome::Objects;
 use gremlin::{Object, Terminal};
 
-/// The part of an answer that its terminal asks for.
+/// The part of an answer that its terminal step wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
     terminal: Terminal,
@@ -20,15 +20,15 @@ impl Ending {
         };
         Ending { terminal, left }
     }
-    /// Are no objects asked for?
+    /// Does it want no objects?
     pub fn is_silent(&self) -> bool {
         self.terminal == Terminal::Iterate
     }
-    /// Has all been told that is asked for?
+    /// Has it got all objects that it wants?
     pub fn is_over(&self) -> bool {
         self.left == 0
     }
-    /// What is asked for of more objects, which `more` waits for; none at the end.
+    /// The wanted part of more objects, which `more` waits for; none at the end.
     ///
     /// # Errors
     /// As `more`.

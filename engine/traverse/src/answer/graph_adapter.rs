@@ -1,6 +1,6 @@
 //! The graph that a traversal walks: a snapshot, or a transaction that sees its own writes.
 //!
-//! What is read of a transaction that may write is recorded, so that its commit is validated like any other's.
+//! Reads in a transaction that may write are recorded, so that its commit is validated like any other's.
 
 use super::own_ids::{self, OwnIds};
 use super::stored_value::{self, OWN_ID};
@@ -20,22 +20,22 @@ use world::clock::{monotonic_ns, wall_us};
 /// Pauses between two looks at the clock.
 const PAUSES_BETWEEN_LOOKS: u32 = 16;
 
-/// Lists of chunks that are kept for scans that go on.
+/// Lists of chunks that are cached for scans that continue.
 const SCANS_MAX: usize = 8;
 
-/// Keys whose width is remembered.
+/// Keys whose width is cached.
 const WIDE_MAX: usize = 16;
 
 /// Bytes that a waiting traverser is charged.
 pub(super) const TRAVERSER_BYTES: usize = 128;
 
-/// What a traversal may take, also within one turn of its machine.
+/// The limits of a traversal, also within one turn of its machine.
 pub struct Bounds {
     /// When it has taken too long, by the monotonic clock.
     pub deadline_ns: Option<u64>,
     /// Bytes that its traversers may take.
     pub bytes_max: u64,
-    /// Was it ended by others?
+    /// Was it ended from outside?
     pub ended: Arc<Ended>,
 }
 
@@ -50,7 +50,7 @@ pub struct GraphAdapter {
     /// Has something been written that the view does not show?
     stale: Cell<bool>,
     bounds: Bounds,
-    /// Which procedures may be called; all, where it is not said.
+    /// Which procedures may be called; all, if absent.
     may_call: Option<MayCall>,
     /// Results of node programs; none are cached where absent.
     cache: Option<CacheAccess>,
@@ -60,11 +60,11 @@ pub struct GraphAdapter {
     scans: RefCell<Vec<Scan>>,
     /// Keys, and whether their whole numbers are of 64 bits.
     wide: RefCell<Vec<(Arc<str>, bool)>>,
-    /// What has ids of clients: of vertices, and of edges.
+    /// The labels and types whose elements have clients' ids: of vertices, and of edges.
     id_targets: RefCell<[Option<Option<IdTargets>>; 2]>,
 }
 
-/// What may have ids of clients, with the index over them.
+/// The labels or types whose elements may have clients' ids, with the index over them.
 type IdTargets = Arc<[(SchemaTarget, Option<IndexId>)]>;
 
 /// Labels, and the chunks of the view that may hold vertices of one of them.
@@ -179,7 +179,7 @@ impl GraphAdapter {
         let key = own_ids::key_for(self.writing()?, view.catalog(), id, mark, of).map_err(refused)?;
         Ok((key, self.value(id)?))
     }
-    /// What may have ids of clients, with the index over them; none where that is not known.
+    /// The labels or types whose elements may have clients' ids, with the index over them; none where that is unknown.
     fn id_targets(&self, view: &Snapshot, mark: &str) -> Option<IdTargets> {
         let known = &mut self.id_targets.borrow_mut()[usize::from(mark == OF_TYPE)];
         let targets = known.get_or_insert_with(|| {

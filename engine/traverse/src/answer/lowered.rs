@@ -1,4 +1,4 @@
-//! Rows of a lowered traversal as the objects a traversal gives.
+//! Rows of a lowered traversal as objects.
 
 use super::outcome::{AnswerError, Objects};
 use super::stored_value;

@@ -1,4 +1,4 @@
-//! What a traversal is given and gives, and why there may be no answer.
+//! Inputs and outputs of a traversal, and its errors.
 
 use crate::TraverseError;
 use execute::ExecuteError;
@@ -11,7 +11,7 @@ use transact::TransactError;
 /// Values by the names that a plan uses for its parameters.
 pub type Params = std::collections::HashMap<Arc<str>, model::Value>;
 
-/// Objects, each with how often it is there.
+/// Objects, each with its multiplicity.
 pub type Objects = Vec<(Object, u64)>;
 
 /// Why there is no answer.
@@ -29,9 +29,9 @@ pub enum AnswerError {
     File {
         /// A stable code.
         code: &'static str,
-        /// What is wrong.
+        /// The message.
         message: String,
-        /// What may help.
+        /// Advice for the user.
         hint: Option<&'static str>,
     },
 }

@@ -1,8 +1,8 @@
-//! Ids that clients give: under which names the catalogue knows of them, their indexes, and the values under which one may be kept.
+//! Ids that clients give: the names by which the catalogue knows of them, their indexes, and the values under which one may be stored.
 //!
-//! Idea: such an id is a property ([`OWN_ID`]). Whoever gives the first one to a vertex of a label, or to an edge of a type, makes a name known
-//! to the catalogue that tells so; after the commit the database makes an index over the ids of that label or type, which no interface shows. So an
-//! element is looked up in one index for each label that has such ids, and scanned for only among those that have no index yet.
+//! Idea: such an id is a property ([`OWN_ID`]). The first one given to a vertex of a label, or to an edge of a type, adds a name to the catalogue
+//! that tells so; after the commit the database makes an index over the ids of that label or type, which no interface shows. So an element is looked
+//! up in one index for each label that has such ids, and scanned for only among those that have no index yet.
 //! Invariant: where the name [`OF_LABEL`] ([`OF_TYPE`]) is known, each label (type) of an element with such an id has its name. Graphs of earlier
 //! versions lack it, and are scanned.
 
@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use store::Catalog;
 use transact::{Engine, IndexRequest, TransactError, Transaction};
 
-/// The key under which an element of these labels, or this type, keeps this id; all names that tell of it are made known.
+/// The key under which an element of these labels, or this type, stores this id; adds the names that tell of it.
 ///
 /// # Errors
-/// A name cannot be made known.
+/// A name cannot be added.
 pub fn key_for<'a>(
     transaction: &Transaction,
     catalog: &Catalog,
@@ -45,7 +45,7 @@ fn names<'a>(catalog: &Catalog, mark: &str, of: impl Iterator<Item = &'a str>) -
     names
 }
 
-/// What a name of the catalogue says may have such ids.
+/// The label or type that a name of the catalogue says may have such ids.
 fn target(catalog: &Catalog, mark: &str, key: &str) -> Option<SchemaTarget> {
     let name = key.strip_prefix(mark)?.strip_prefix(' ')?;
     match mark {
@@ -54,7 +54,7 @@ fn target(catalog: &Catalog, mark: &str, key: &str) -> Option<SchemaTarget> {
     }
 }
 
-/// Ids that are kept as these values may be meant: a number is the same as its text.
+/// The values under which an id may be stored: a number is the same as its text.
 pub fn candidates(id: &Object) -> Vec<Value> {
     let text = crate::convert::shown(id);
     let mut values: Vec<Value> =
@@ -66,7 +66,7 @@ pub fn candidates(id: &Object) -> Vec<Value> {
     values
 }
 
-/// What is known of one database's ids, so that no look-up goes through all names of the catalogue.
+/// Cached facts about one database's ids, so that no look-up goes through all names of the catalogue.
 #[derive(Debug, Default)]
 pub struct OwnIds {
     /// How many names the catalogue had when indexes were last made.
@@ -74,16 +74,16 @@ pub struct OwnIds {
     named: Mutex<Named>,
 }
 
-/// The names that tell of ids. Names of a catalogue are only added to, so each is looked at once.
+/// The names that tell of ids. Names of a catalogue are only added to, so each is examined once.
 #[derive(Debug, Default)]
 struct Named {
     looked_at: usize,
-    /// Place among the names, in order, and the name.
+    /// Index among the names, in order, and the name.
     found: Vec<(usize, Arc<str>)>,
 }
 
 impl OwnIds {
-    /// What may have such ids: each label (or type); none where that is not known.
+    /// The labels (or types) whose elements may have such ids; none where that is unknown.
     pub fn targets(&self, catalog: &Catalog, mark: &str) -> Option<Vec<SchemaTarget>> {
         catalog.key(mark)?;
         let (keys, mut named) = (catalog.names().keys(), self.named.lock());
@@ -100,7 +100,7 @@ impl OwnIds {
 }
 
 impl OwnIds {
-    /// Makes the indexes that ids of clients lack; what refuses to be made is told. Cost where nothing new was named: one comparison.
+    /// Makes the missing indexes over clients' ids; calls `refused` with errors. Cost without new names: one comparison.
     pub fn index(&self, engine: &Engine, mut refused: impl FnMut(TransactError)) {
         let snapshot = engine.snapshot();
         let catalog = snapshot.catalog();

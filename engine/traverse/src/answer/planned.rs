@@ -1,7 +1,7 @@
 //! Plans of traversals, by their shape: two that differ in constants alone share one (see [`gremlin::shape`]).
 //!
-//! Kept with each is the traversal it was made for, so that a hash that two shapes share misleads nobody; and that a shape has no plan
-//! is kept too. Cost of a look-up: the traversal is read twice, and nothing is printed.
+//! Each entry keeps the traversal it was made for, so that a hash collision of two shapes does no harm; a shape without a plan is cached too. Cost of
+//! a look-up: the traversal is read twice, and nothing is printed.
 
 use super::outcome::{AnswerError, Params};
 use super::stored_value;
@@ -24,7 +24,7 @@ const TRAVERSAL_BYTES_MAX: usize = 64 * 1024;
 pub struct PlannedTraversal {
     /// The plan.
     pub planned: Arc<Prepared>,
-    /// What its rows become.
+    /// The kind of objects that its rows become.
     pub result: Arc<ResultKind>,
     /// Does the machine do less, since it puts equal traversers together?
     bulks: bool,
@@ -37,7 +37,7 @@ impl PlannedTraversal {
     pub fn new(planned: Prepared, result: Arc<ResultKind>, snapshot: &Snapshot) -> PlannedTraversal {
         PlannedTraversal { planned: Arc::new(planned), result, bulks: false, keys: keys_known(snapshot) }
     }
-    /// Is it still right for the graph, and for what its properties hold?
+    /// Is it still valid for the graph, and for the values of its properties?
     pub fn is_fresh(&self, snapshot: &Snapshot) -> bool {
         self.keys == keys_known(snapshot) && self.planned.is_fresh(snapshot)
     }
@@ -49,7 +49,7 @@ fn keys_known(snapshot: &Snapshot) -> usize {
 
 /// Fewer rows are not worth a thought.
 const ROWS_MIN: f64 = 100_000.0;
-/// So many times more rows than traversers a plan must have for the machine to be taken: a plan has many executors, and a row costs less.
+/// The machine is used if a plan has this many times more rows than there are traversers: a plan has many executors, and a row costs less.
 const BULK_GAIN_MIN: f64 = 32.0;
 
 struct Entry {
@@ -84,16 +84,16 @@ impl Plans {
     }
 }
 
-/// What a text comes to.
+/// The result of a text.
 pub enum Script {
-    /// It was asked before: its plan, with these parameters.
+    /// A repeated text: its plan, with these parameters.
     Planned(Arc<Known>, Params),
     /// It was read.
     Requests(Vec<Request>),
 }
 
 impl Plans {
-    /// The plan of a traversal, kept or made now; none where the algebra cannot say it.
+    /// The plan of a traversal, cached or made now; none where the algebra cannot express it.
     ///
     /// # Errors
     /// The traversal is wrong, or cannot be planned.
@@ -122,10 +122,10 @@ impl Plans {
         self.put(hash, Entry { made_for: traversal.clone(), plan: plan.clone() });
         Ok(plan.filter(|plan| !plan.bulks))
     }
-    /// Reads a text, or, where it was asked before with bindings of the same kinds, finds its plan.
+    /// Parses a text, or, if it was planned before with bindings of the same kinds, finds its plan.
     ///
     /// # Errors
-    /// The text cannot be read.
+    /// The text cannot be parsed.
     pub fn read(&self, text: &str, bindings: &Bindings, snapshot: &Snapshot) -> Result<Script, AnswerError> {
         match self.texts.get(text, bindings, snapshot) {
             TextOutcome::Planned(known, params) => Ok(Script::Planned(known, params)),
@@ -147,8 +147,8 @@ impl Plans {
     }
 }
 
-/// Does the machine do much less than a plan would? A plan goes through every way there is; traversers that differ in nothing are one,
-/// so at each step there are at most as many as places to stand, times the objects that each of their labels may stand for.
+/// Does the machine do much less than a plan would? A plan goes through every path; equal traversers are merged, so at each step there are at most as
+/// many as positions, times the objects that each of their labels may stand for.
 fn bulks(traversal: &Traversal, planned: &Prepared, snapshot: &Snapshot) -> bool {
     let StatementKind::Query { plan, .. } = &planned.statement.kind else { return false };
     let planning = execute::planning::SnapshotPlanning::new(snapshot.clone());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use store::Snapshot;
 use transact::Transaction;
 
-/// The parameter by which a call says that its result may come from the cache, and is kept there. Programs do not see it.
+/// The parameter by which a call says that its result may be cached. Programs do not see it.
 const CACHED: &str = "~cached";
 
 fn failed(error: &execute::ExecuteError) -> TraverseError {

@@ -9,7 +9,7 @@ use plan::statement::Mode;
 use std::fmt::Write as _;
 use store::Snapshot;
 
-/// What is told of a traversal that the algebra cannot say.
+/// The report on a traversal that the algebra cannot express.
 const MACHINE: &str =
     "The algebra cannot say this traversal: the traverser machine goes through its steps.\n";
 
@@ -36,7 +36,7 @@ pub fn unprofiled(traversal: &Traversal) -> Option<Traversal> {
     without("profile", traversal)
 }
 
-/// What each operator of a plan did: as text, and one by one.
+/// Counters of each operator of a plan: as text, and one by one.
 pub fn measures(profiling: &Profiling, nodes: &[execute::NodeProfile]) -> (String, Vec<Metrics>) {
     let (text, tree) = profiling.describe(nodes);
     let mut parts = Vec::new();
@@ -63,7 +63,7 @@ fn operators(tree: &PlanDescription, nodes: &[execute::NodeProfile], parts: &mut
     });
 }
 
-/// The machine's steps with what each did, one a line.
+/// The machine's steps with their counters, one a line.
 pub fn table(parts: &[Metrics]) -> String {
     let mut text = MACHINE.to_string();
     let width = parts.iter().map(|part| part.name.chars().count().min(NAME_LETTERS_MAX)).max().unwrap_or(0);
@@ -80,7 +80,7 @@ pub fn table(parts: &[Metrics]) -> String {
     text
 }
 
-/// The steps, one a line; and where they become a plan, the plan with estimates and the constants it is given.
+/// The steps, one a line; and where they become a plan, the plan with estimates and its constants.
 pub fn explained(
     plans: &Plans,
     traversal: &Traversal,

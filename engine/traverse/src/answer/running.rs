@@ -1,4 +1,4 @@
-//! A traversal as a program on the executors, and what it puts aside for its client.
+//! A traversal as a program on the executors, and its results for the client.
 
 use super::graph_adapter::{GraphAdapter, TRAVERSER_BYTES};
 use super::outcome::{AnswerError, Objects};
@@ -12,13 +12,13 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a running traversal put aside, and why it ended.
+/// The results of a running traversal, and why it ended.
 #[derive(Clone, Default)]
 pub struct Found {
     shared: Arc<Mutex<(VecDeque<Objects>, Option<TraverseError>)>>,
 }
 
-/// Where a traversal puts what was measured of its steps, when it has ended.
+/// Where a traversal stores the counters of its steps, when it has ended.
 #[derive(Clone)]
 pub struct Measures {
     traversal: Traversal,
@@ -30,7 +30,7 @@ impl Measures {
     pub fn of(traversal: &Traversal) -> Measures {
         Measures { traversal: traversal.clone(), parts: Arc::default() }
     }
-    /// What each step did; nothing before it has ended.
+    /// The counters of each step; none before it has ended.
     pub fn take(self) -> Vec<Metrics> {
         std::mem::take(&mut self.parts.lock())
     }
@@ -98,7 +98,7 @@ pub(super) fn wait(stream: &mut ResultStream, found: &Found) -> Result<Option<Ob
     }
 }
 
-/// A traversal that was ended from outside knows that, but not why; of what it came to by itself it knows more than the query does.
+/// A traversal that was ended from outside does not know why; of its own errors it knows more than the query does.
 fn why(error: ExecuteError, found: &Found) -> AnswerError {
     use ExecuteError::{Cancelled, OverBudget, TimedOut};
     let own = found.shared.lock().1.take();

@@ -1,4 +1,4 @@
-//! What stands behind the number of a vertex or edge, for an interface that writes one out.
+//! Resolves the number of a vertex or edge, for an interface that writes it out.
 
 use super::elements::{edge_id, labels, named, vertex_id};
 use super::outcome::AnswerError;

@@ -9,10 +9,10 @@
 //! | UUID, set, map, character, number without width | a map with the key `" kind"` | the same |
 //! | several values of a key, values with properties | a map with the key `" many"` | the same |
 //!
-//! No client of Gremlin can write these two keys; Cypher sees the maps. The names of marks, and the key that holds the id a client gave, are
-//! shown by no interface ([`plan::hidden`]). Within them widths are kept exactly. Whoever writes a value first
-//! makes the marks of its key known to the catalogue ([`marks`]): so every reader of a snapshot knows which keys are wide, and no plan is
-//! made over values that the algebra would misread.
+//! No client of Gremlin can write these two keys; Cypher sees the maps. The names of marks, and the key that holds the id a client gave, are shown by
+//! no interface ([`plan::hidden`]). Within the maps widths are kept exactly. A transaction that writes such a value first adds the marks of its key
+//! to the catalogue ([`marks`]): so every reader of a snapshot knows which keys are wide, and no plan is made over values that the algebra would
+//! misread.
 
 use crate::Kept;
 use gremlin::{Decimal, Footprint, Instant, Object, Traversal};
@@ -29,7 +29,7 @@ const KIND: &str = " kind";
 const VALUE: &str = " value";
 const MANY: &str = " many";
 
-/// Lists and maps within one another that a property may have: half of what a value may, so that rows and answers can hold it.
+/// Nesting of lists and maps that a property may have: half of a value's maximum, so that rows and answers can hold it.
 const DEPTH_MAX: u32 = VALUE_DEPTH_MAX as u32 / 2;
 /// Those around a value of several.
 const MANY_DEPTH: u32 = 3;
@@ -53,10 +53,10 @@ pub fn marks(key: &str, values: &[Kept]) -> Vec<String> {
     names
 }
 
-/// The number of a key that is to hold these values; its marks are made known with it.
+/// The number of a key that is to hold these values; its marks are added with it.
 ///
 /// # Errors
-/// A name cannot be made known.
+/// A name cannot be added.
 pub fn key_for(transaction: &Transaction, key: &str, values: &[Kept]) -> Result<KeyId, TransactError> {
     for mark in marks(key, values) {
         transaction.key(&mark)?;
@@ -79,13 +79,13 @@ pub fn is_plain_key(view: &Snapshot, key: &str) -> bool {
     !is_marked(view, TAGGED, key)
 }
 
-/// What a plan must know of the keys that a traversal reads.
+/// Facts that a plan needs about the keys that a traversal reads.
 pub struct Facts {
-    /// The keys whose whole numbers are of 64 bits.
+    /// The keys whose whole numbers have 64 bits.
     pub wide: Vec<Arc<str>>,
 }
 
-/// What a plan for a traversal must know; none where it may come across values that the algebra would misread.
+/// The facts for a plan of a traversal; none where it may meet values that the algebra would misread.
 pub fn facts(view: &Snapshot, traversal: &Traversal) -> Option<Facts> {
     let catalog = view.catalog();
     let (ids, tagged, wide) =
@@ -102,7 +102,7 @@ pub fn facts(view: &Snapshot, traversal: &Traversal) -> Option<Facts> {
     Some(Facts { wide })
 }
 
-/// Is it a value that the algebra knows for what it is?
+/// Does the algebra read the value correctly?
 fn is_plain(object: &Object) -> bool {
     match object {
         Object::List(elements) => elements.iter().all(is_plain),
@@ -125,7 +125,7 @@ pub fn to_value(object: &Object) -> Option<Value> {
     (extent_of(&value).depth <= DEPTH_MAX).then_some(value)
 }
 
-/// The same, widths of numbers kept: for what stands within a map with a tag.
+/// The same, with the widths of numbers: for values within a tagged map.
 fn exact(object: &Object) -> Option<Value> {
     plain(object, true).or_else(|| tagged(object))
 }
@@ -214,7 +214,7 @@ pub fn to_object(value: &Value) -> Object {
     }
 }
 
-/// What a map with a tag stands for. Earlier versions kept durations so, too.
+/// The object of a tagged map. Earlier versions stored durations so, too.
 fn untagged(kind: &str, value: &Value) -> Option<Object> {
     let text = || value.as_str();
     let list = || match value {

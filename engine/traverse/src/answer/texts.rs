@@ -1,13 +1,12 @@
-//! Texts that were asked before, with their plans: such a text is neither parsed nor planned again.
+//! The cache of texts, with their plans: a cached text is neither parsed nor planned again.
 //!
-//! Idea: what a text asks depends on its bindings only through the constants of its traversal (see [`gremlin::shape`]), if the bindings
-//! stand nowhere else. Whether that is so is found out once, by parsing the text a second time with other values of the same kinds: where
-//! the two traversals are of one shape, a constant that changed is the binding whose other value it took. From then on the plan's
-//! parameters are filled from the bindings. Kept is the text itself, so that a hash that two texts share misleads nobody; and that a text
-//! is not worth it with such bindings is kept too. Neither is for good: when bindings are not served for the 1st, 2nd, 4th, 8th, … time,
-//! what is kept gives way to what the text is found to be with these. So a text whose kinds of bindings alternate is not found out anew
-//! each time, and one that began with a rare kind is served soon. Cost of a look-up: one hash of the text, and a look at each binding that
-//! is used.
+//! Idea: a text depends on its bindings only through the constants of its traversal (see [`gremlin::shape`]), if the bindings occur nowhere else.
+//! Whether that is so is found out once, by parsing the text a second time with other values of the same kinds: if the two traversals have one shape,
+//! a constant that changed is the binding whose other value it took. From then on the plan's parameters are filled from the bindings. The text itself
+//! is stored, so that a hash collision of two texts does no harm; a text that is not worthwhile with such bindings is cached as such. Neither is for
+//! good: after the 1st, 2nd, 4th, 8th, … miss by bindings of other kinds, the entry is replaced by one for these. So a text whose kinds of bindings
+//! alternate is not examined each time, and one that began with a rare kind is served soon. Cost of a look-up: one hash of the text, and a look at
+//! each binding that is used.
 
 use super::outcome::Params;
 use super::planned::PlannedTraversal;
@@ -24,7 +23,7 @@ use store::Snapshot;
 
 /// A text with more bindings is not worth keeping.
 const BINDINGS_MAX: usize = 64;
-/// Nor one that would keep more bytes of its bindings: their names, and the values it is kept for alone.
+/// Nor one that would store more bytes of its bindings: their names, and the values it is valid for alone.
 const BINDING_BYTES_MAX: usize = 4 * 1024;
 
 /// Where a constant comes from.
@@ -33,7 +32,7 @@ enum Source {
     Binding(String, Kind),
 }
 
-/// What must agree of two values for them to be constants of one shape.
+/// The properties in which two values must agree to be constants of one shape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Bool,
@@ -51,11 +50,11 @@ struct KeptText {
     text: Arc<str>,
     /// None where its bindings are more than constants, or the algebra cannot say it.
     known: Option<Arc<Known>>,
-    /// How often it was asked with bindings that what is known does not serve.
+    /// Number of requests with bindings that the entry does not serve.
     missed: AtomicU32,
 }
 
-/// What is known of it.
+/// An entry's content.
 pub struct Known {
     /// The text.
     pub text: Arc<str>,
@@ -63,28 +62,28 @@ pub struct Known {
     pub plan: PlannedTraversal,
     /// How it ends.
     pub terminal: Terminal,
-    /// What `with()` says of its time, in milliseconds.
+    /// The timeout set by `with()`, in milliseconds.
     pub timeout_ms: Option<i64>,
     sources: Vec<Source>,
-    /// Bindings that were not tried with other values: it is this traversal with these alone.
+    /// Bindings that were not tried with other values: the entry is valid for these values alone.
     fixed: Vec<(String, Argument)>,
     /// All bindings: one more could stand for a name of the text.
     names: Vec<String>,
 }
 
-/// Texts that were asked; all are forgotten when there are too many.
+/// Cached texts; all are dropped when there are too many.
 #[derive(Default)]
 pub struct Texts {
     kept: Mutex<HashMap<u64, Arc<KeptText>, foldhash::fast::RandomState>>,
 }
 
-/// What is known of a text asked anew.
+/// The result of a look-up.
 pub enum TextOutcome {
     /// Its plan, with these parameters.
     Planned(Arc<Known>, Params),
-    /// It is better parsed.
+    /// It should be parsed.
     Parsed,
-    /// What it is should be found out: it was not asked before, or not with such bindings.
+    /// It should be examined: it is new, or has new kinds of bindings.
     New,
 }
 
@@ -108,7 +107,7 @@ impl Texts {
             None => kept.misses(),
         }
     }
-    /// Keeps what a text was found to be.
+    /// Stores the result of examining a text.
     pub fn put(&self, text: &str, known: Option<Known>) {
         if text.len() > PLAN_TEXT_BYTES_MAX {
             return;
@@ -126,7 +125,7 @@ impl Texts {
 }
 
 impl KeptText {
-    /// It was asked with bindings that are not served.
+    /// Counts a request with bindings that are not served.
     fn misses(&self) -> TextOutcome {
         let times = self.missed.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         if times.is_power_of_two() { TextOutcome::New } else { TextOutcome::Parsed }
@@ -134,7 +133,7 @@ impl KeptText {
 }
 
 impl Known {
-    /// What a traversal, parsed from the text with these bindings, is whatever values of their kinds they have; none where it is not that.
+    /// The entry for a traversal, parsed from the text with these bindings, whatever values of their kinds they have; none where that cannot be.
     pub fn of(
         text: &str,
         bindings: &Bindings,
@@ -192,7 +191,7 @@ impl Known {
     }
 }
 
-/// Where a constant comes from that is the first of these with the bindings as given, and the second with others.
+/// The source of a constant that is the first of these with the bindings as given, and the second with others.
 fn source(pair: (&Constant<'_>, &Constant<'_>), others: &[(&String, Object, Kind)]) -> Option<Source> {
     let (given, other) = (pair.0.value(), pair.1.value());
     if is_identical(&given, &other) {

@@ -61,7 +61,7 @@ fn random(chance: &mut Chance, depth: usize) -> Object {
     }
 }
 
-/// The same, of which no part stands in two places.
+/// The same value without shared parts.
 fn unshared(object: &Object) -> Object {
     let all = |parts: &[Object]| Arc::new(parts.iter().map(unshared).collect::<Vec<_>>());
     match object {

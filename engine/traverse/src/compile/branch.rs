@@ -85,7 +85,7 @@ impl Compiler {
         Ok(options)
     }
 
-    /// `repeat` with what stands before and behind it. What stands before is asked before the body.
+    /// `repeat` with the modulators before and after it. Those before are tested before the body.
     fn repeat(&self, instruction: &Instruction, reader: &mut Reader<'_>) -> Outcome<Step> {
         let (mut until, mut emit, mut body, mut name) = (None, None, None, None);
         let mut next = Some(instruction);

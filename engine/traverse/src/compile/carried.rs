@@ -1,8 +1,8 @@
-//! The labels that a traverser may have at a place of a program, and when each is read last.
+//! The labels that a traverser may have at a position of a program, and where each is read last.
 //!
-//! Idea: a label that comes up gets a number and, in each list of instructions that goes on with it, the place of its last reader there.
-//! Those whose place is behind are found by the order of places, so a program of many labels is compiled in the time of its length, and
-//! not of its square. Where a traverser has many labels, they are forgotten some at a time: forgetting goes through all of them.
+//! Idea: a label that comes up gets a number and, in each list of instructions that follows, the position of its last reader there. Those whose
+//! position is passed are found by the order of positions, so a program of many labels is compiled in time linear in its length, not quadratic. A
+//! traverser with many labels drops them some at a time: dropping goes through all of them.
 //!
 //! Invariant: `numbers` and `order` hold the same labels.
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 type Name = Arc<str>;
 
-/// Of so many labels one is forgotten as soon as it can be; of more, a part of this size at least.
+/// Up to this number of labels, each is dropped as soon as possible; of more, at least a part of this size.
 const PART: usize = 64;
 
 /// Labels, each once, in the order in which they came up.
@@ -48,15 +48,15 @@ impl Carried {
 pub(super) struct Expiry {
     /// The number of the first label that was not looked at.
     seen: u64,
-    /// Labels by the first place behind their last reader.
+    /// Labels by the first position after their last reader.
     at: BTreeMap<usize, Vec<u64>>,
     /// Those that nothing reads any more, and that a traverser still has.
     due: Vec<Name>,
 }
 
 impl Expiry {
-    /// The list is compiled up to `from`: the labels to be forgotten there. `last` tells where the list reads one last, if it does; none
-    /// for one that is read around the list.
+    /// The list is compiled up to `from`: returns the labels to drop there. `last` returns the position where the list reads one last, if it does;
+    /// none for one that is read around the list.
     pub(super) fn advance(
         &mut self,
         carried: &mut Carried,
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use world::chance::Chance;
 
-    /// The obvious twin: at each place, all that is carried and not read from there on.
+    /// The obvious twin: at each position, all carried labels that are not read from there on.
     #[test]
     fn labels_are_forgotten_behind_their_last_reader() {
         for seed in 0..200 {

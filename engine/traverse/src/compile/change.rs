@@ -30,7 +30,7 @@ impl Compiler {
         Ok(Some(step))
     }
 
-    /// `property` steps right behind a step that makes an element: what it is made with.
+    /// `property` steps right behind a step that creates an element: its initial properties.
     fn properties(&self, reader: &mut Reader<'_>) -> Outcome<Vec<SetProperty>> {
         let mut properties = Vec::new();
         while let Some(next) = reader.peek().filter(|next| &*next.name == "property") {

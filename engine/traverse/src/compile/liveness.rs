@@ -1,10 +1,9 @@
 //! Which labels a traverser still needs, and which steps before a count need not be run.
 //!
-//! Traversers are put together where they differ in nothing. A label that nothing later reads must not keep them apart, so `as` keeps only
-//! labels that are read later, and [`Step::Forget`](crate::step::Step::Forget) forgets one behind its last reader. What counts as reading is
-//! generous: any text that equals the label in a later step, in a modulator, in an enclosing traversal, or anywhere in a loop around it.
-//! Where a step reads whole paths ([`reads_paths`]), all labels stay. A count needs only how many traversers arrive: steps before it that
-//! give one for each ([`counted`]) are left out.
+//! Equal traversers are merged. A label that is not read later must not keep them apart, so `as` keeps only labels that are read later, and
+//! [`Step::Forget`](crate::step::Step::Forget) drops one behind its last reader. Reading is defined generously: any text that equals the label in a
+//! later step, in a modulator, in an enclosing traversal, or anywhere in a loop around it. Where a step reads whole paths ([`reads_paths`]), all
+//! labels stay. A count needs only how many traversers arrive: steps before it that give one for each ([`counted`]) are left out.
 
 use crate::step::Name;
 use gremlin::{Argument, Instruction, Object, Token};
@@ -19,7 +18,7 @@ pub(super) struct Mentions {
     any: Option<usize>,
 }
 
-/// A list of instructions around what is compiled, and where in it that stands.
+/// A list of instructions around the present one, and the position in it.
 pub(super) type Around = (Rc<Mentions>, usize);
 
 impl Mentions {
@@ -78,7 +77,7 @@ impl Mentions {
     }
 }
 
-/// Is what a label stood for before it was given anew read anywhere: by `select` with a `Pop` that is not `last`?
+/// Is an earlier object of a label read anywhere: by `select` with a `Pop` that is not `last`?
 pub(super) fn reads_older(instructions: &[Instruction]) -> bool {
     instructions.iter().any(|instruction| {
         let is_select = &*instruction.name == "select";
@@ -114,7 +113,7 @@ pub(super) fn reads_paths(instructions: &[Instruction]) -> bool {
     })
 }
 
-/// The instructions before a count that give one result for each traverser, whatever it is: it is counted as well without them.
+/// The instructions before a count that give one result for each traverser: the count is the same without them.
 pub(super) fn counted(instructions: &[Instruction]) -> HashSet<usize> {
     let (mut sure, mut left_out) = (Sure::default(), HashSet::new());
     // How many instructions before this one give one result each.
@@ -149,7 +148,7 @@ struct Sure<'i> {
 }
 
 impl<'i> Sure<'i> {
-    /// Does it select labels, each of which every traverser has that comes here?
+    /// Does it select only labels that every traverser has at this step?
     fn selects(&self, select: &Instruction) -> bool {
         select.arguments.iter().all(|label| match label {
             Argument::Value(Object::Token(token)) if token.class() == "Pop" => true,

@@ -1,4 +1,4 @@
-//! `by`, and what else stands behind the step it changes.
+//! `by`, and other modulators behind their step.
 
 use super::{Compiler, Reader, wants};
 use crate::error::{Outcome, TraverseError};
@@ -51,7 +51,7 @@ impl Compiler {
         })
     }
 
-    /// All `by` of an order: each with what it compares and how.
+    /// All `by` of an order: each with its key and direction.
     pub(super) fn sort_by(&self, reader: &mut Reader<'_>) -> Outcome<Vec<SortBy>> {
         let mut found = Vec::new();
         while let Some(instruction) = reader.take("by") {

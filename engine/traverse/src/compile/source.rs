@@ -1,4 +1,4 @@
-//! What a source says before its first step: sacks, side effects, strategies, options.
+//! Settings of a source before its first step: sacks, side effects, strategies, options.
 
 use super::{Compiler, wants};
 use crate::compiled::{Partition, Setting, Subgraph};
@@ -85,7 +85,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// What options say; what is only a hint to planners is none to the machine.
+    /// Options of the source; hints for planners are ignored by the machine.
     pub(super) fn source_options(&self, setting: &mut Setting, traversal: &Traversal) -> Outcome<()> {
         let timeout = ["evaluationTimeout", "scriptEvaluationTimeout"].map(|key| traversal.option(key));
         let timeout_ms = timeout.into_iter().flatten().next().and_then(Object::as_long);

@@ -331,7 +331,7 @@ fn ids(instruction: &Instruction) -> Outcome<Option<Vec<Object>>> {
     Ok(Some(found))
 }
 
-/// What the `has` steps that follow say of the vertices wanted.
+/// The conditions of the following `has` steps on the vertices.
 fn wanted(reader: &Reader<'_>) -> Wanted {
     let mut wanted = Wanted::default();
     for instruction in &reader.instructions[reader.at..] {

@@ -31,9 +31,9 @@ pub(super) fn as_number(object: &Object, kind: Option<&Object>) -> Outcome<Objec
     }
 }
 
-/// A number in text, as Java's libraries read them: whole numbers in decimal, after `0x` in hexadecimal, after `0` in octal, the narrowest
-/// of int, long and big integer that holds it; a float where it has the same digits as the double, a double where that is exact, or a
-/// decimal; and what a letter behind it says: `L`, `f`, `d`.
+/// A number in text, as Java's libraries read them: whole numbers in decimal, after `0x` in hexadecimal, after `0` in octal, the narrowest of int,
+/// long and big integer that holds it; a float where it has the same digits as the double, a double where that is exact, or a decimal; and the
+/// suffixes `L`, `f`, `d`.
 fn parsed(text: &str) -> Option<Object> {
     let (negative, digits) = match text.strip_prefix(['-', '+']) {
         Some(digits) => (text.starts_with('-'), digits),
@@ -72,7 +72,7 @@ fn parsed(text: &str) -> Option<Object> {
     }
 }
 
-/// The narrowest of float, double and decimal that says a number as it is written.
+/// The narrowest of float, double and decimal that represents a number exactly as written.
 fn fractional(text: &str) -> Option<Object> {
     let double = text.parse::<f64>().ok().filter(|double| double.is_finite())?;
     let float = text.parse::<f32>().ok()?;

@@ -1,4 +1,4 @@
-//! Objects as texts, and collections as their elements: what the steps of this folder and others work with.
+//! Objects as texts, and collections as their elements: helpers of the steps in this folder and others.
 
 use crate::compare::{Keyed, order};
 use crate::limits::COLLECTION_MAX;
@@ -70,7 +70,7 @@ pub fn elements_of(object: &Object) -> Option<Vec<Object>> {
     })
 }
 
-/// A set of what is in a list, in its order.
+/// A set of the elements of a list, in its order.
 pub fn set_of(elements: impl IntoIterator<Item = Object>) -> Object {
     let mut seen = HashSet::new();
     let kept = elements.into_iter().filter(|element| seen.insert(Keyed(element.clone())));

@@ -1,7 +1,7 @@
 //! Values that GraphSON has no form for, in a form of their own that other readers take for a map of one entry.
 //!
 //! Dates, local times, times with a zone's name, durations of months or days, and points are a map whose only key names the type, such as
-//! `{"tanglewood:date": "2024-02-29"}`. Invariant: what [`to_object`] makes of a value, [`to_value`] makes the same value of.
+//! `{"tanglewood:date": "2024-02-29"}`. Invariant: [`to_value`] is the inverse of [`to_object`].
 
 use crate::answer::stored_value;
 use gremlin::{Instant, Object};
@@ -10,7 +10,7 @@ use model::temporal::build::{Kind, duration_from_text, from_text};
 use model::value::Point;
 use std::sync::Arc;
 
-/// What the only key of such a map begins with.
+/// The prefix of the only key of such a map.
 const MARK: &str = "tanglewood:";
 const INSTANTS: [(&str, Kind); 5] = [
     ("date", Kind::Date),
@@ -55,7 +55,7 @@ pub(crate) fn to_object(value: &Value, is_wide: bool) -> Option<Object> {
     to_value(&object).is_some_and(|read| same(&read, value)).then_some(object)
 }
 
-/// The value of such an object, or of a list with such objects in it; none where it is another.
+/// The value of such an object, or of a list of such objects; none where it is another.
 pub(crate) fn to_value(object: &Object) -> Option<Value> {
     match object {
         Object::Map(pairs) => match pairs.as_slice() {
@@ -106,7 +106,7 @@ fn point(text: &str) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// What has a form of its own, and what has not, alone and in lists of lists.
+    /// Values with and without a form of their own, alone and in lists of lists.
     #[test]
     fn what_is_written_is_read_as_the_same_value() {
         let instants = [

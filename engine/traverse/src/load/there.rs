@@ -1,6 +1,6 @@
-//! What a graph has already of what a file says: vertices by the ids that clients gave, edges by their ends, type and properties.
+//! Elements of a file that exist in the graph already: vertices by clients' ids, edges by their ends, type and properties.
 //!
-//! Each edge of the graph counts for one of the file. Cost: one walk over the vertices; the edges of a vertex are read when the file speaks of one.
+//! Each edge of the graph matches one of the file. Cost: one walk over the vertices; the edges of a vertex are read when the file names one.
 
 use super::name;
 use crate::answer::stored_value;
@@ -42,7 +42,7 @@ impl There {
     pub fn vertex(&self, id: &str) -> Option<VertexId> {
         self.vertices.get(id).copied()
     }
-    /// Is there such an edge that was none of the file yet?
+    /// Is there such an edge that matched none of the file yet?
     pub fn take_edge(
         &mut self,
         source: VertexId,

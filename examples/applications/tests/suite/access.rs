@@ -1,4 +1,4 @@
-//! Rights that are kept and rights that are asked, beside a search.
+//! Rights that are kept and rights that are computed anew, beside a search.
 
 use applications::access::{Access, Tie};
 use std::collections::{BTreeMap, BTreeSet};

@@ -33,7 +33,7 @@ fn loaded(concepts: u64, relations: &Relations) -> Knowledge {
     knowledge
 }
 
-/// The obvious twin: what each thing has as a part.
+/// The obvious twin: the parts of each thing.
 fn parts(relations: &Relations) -> BTreeSet<(String, String)> {
     let mut found: BTreeSet<(String, String)> = BTreeSet::new();
     loop {

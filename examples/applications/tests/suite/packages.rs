@@ -1,11 +1,11 @@
-//! What breaks when a package goes, beside a search that looks at everything in each round.
+//! The packages that break when one goes, beside a search that visits everything in each round.
 
 use applications::packages::Packages;
 use std::collections::{BTreeMap, BTreeSet};
 use world::chance::Chance;
 use world::files::{self, TemporaryFolder};
 
-/// By package, its clauses, each with its alternatives; and by package what it provides.
+/// Clauses by package, each with its alternatives; and provided names by package.
 #[derive(Default)]
 struct Archive {
     needs: BTreeMap<String, Vec<Vec<String>>>,
@@ -49,7 +49,7 @@ impl Archive {
         write("packages", &packages);
         write("relations", &relations);
     }
-    /// The obvious twin. A clause that nothing fulfilled before breaks nobody.
+    /// The obvious twin. A clause that nothing fulfilled before breaks no package.
     fn breaks(&self, without: &str) -> BTreeSet<String> {
         let mut gone = BTreeSet::from([without.to_string()]);
         loop {

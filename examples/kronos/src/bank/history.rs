@@ -1,4 +1,4 @@
-//! What transactions saw and did, and whether one order of all of them explains it.
+//! Reads and writes of transactions, and whether one order of all of them explains them.
 
 use crate::serial::Precedence;
 
@@ -20,10 +20,11 @@ pub struct Access {
 pub struct History(pub Vec<Vec<Access>>);
 
 impl History {
-    /// Is there a serial order of all transactions in which each finds what the one before left, and does an audit find all the money?
+    /// Checks that there is a serial order of all transactions in which each reads the state that the one before left, and that an audit finds all
+    /// the money.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first contradiction.
     pub fn check(&self, opening: &[i64], closing: &[i64]) -> Result<(), String> {
         let total: i64 = opening.iter().sum();
         let mut turns: Vec<Vec<(u64, usize, Access)>> = vec![Vec::new(); opening.len()];

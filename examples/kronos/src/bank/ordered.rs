@@ -43,9 +43,9 @@ struct Inner {
 #[derive(Default)]
 struct State {
     accounts: Accounts,
-    /// Transactions that nobody asks about yet, in the order of their arrival.
+    /// Transactions that Kronos was not called for yet, in the order of their arrival.
     arrived: VecDeque<Join>,
-    /// Those that Kronos is asked about, and whether they have left meanwhile.
+    /// Those in a call to Kronos, and whether they have left meanwhile.
     asked: BTreeMap<u64, bool>,
     is_closed: bool,
 }
@@ -62,7 +62,7 @@ struct Account {
     /// The latest transaction that was put in line, also after it is over.
     last: Option<Arc<Held>>,
     line: VecDeque<Arc<Ticket>>,
-    /// A thread asks Kronos who comes next.
+    /// True while a thread calls Kronos for the order.
     is_asked: bool,
 }
 
@@ -109,7 +109,7 @@ impl Store {
         Store { shards, accounts, next_number: AtomicU64::new(0), calls }
     }
 
-    /// Tries until all shards have put it in line. Returns what it did, and how often it started over.
+    /// Tries until all shards have put it in line. Returns its result, and how often it started over.
     pub(super) fn transact(
         &self,
         events: &Events,
@@ -228,7 +228,7 @@ impl Inner {
 }
 
 impl State {
-    /// Transactions that can be asked about now: those whose accounts nobody is asked about, and no earlier one waits for.
+    /// Transactions for the next call: those whose accounts are in no running call, and for which no earlier one waits.
     fn take(&mut self) -> Vec<Join> {
         let (mut taken, mut left, mut blocked) = (Vec::new(), VecDeque::new(), BTreeSet::new());
         for join in std::mem::take(&mut self.arrived) {
@@ -252,7 +252,7 @@ impl State {
         }
     }
 
-    /// What Kronos said, for each of the joins whether it is refused.
+    /// Takes the answer of Kronos: for each of the joins whether it is refused.
     fn put_in_line(&mut self, joins: Vec<Join>, refused: Result<Vec<bool>, KronosError>) {
         self.mark(&joins, false);
         for (at, join) in joins.into_iter().enumerate() {

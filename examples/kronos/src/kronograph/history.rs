@@ -1,4 +1,4 @@
-//! What operations saw and did, replayed one after the other by a serial twin.
+//! Recorded operations, replayed one after the other by a serial twin.
 
 use super::{Operation, Social, recommend, with_change};
 use crate::serial::Precedence;
@@ -8,13 +8,13 @@ use tanglewood_kronos::Event;
 /// One operation that took effect.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What it did.
+    /// The operation.
     pub operation: Operation,
-    /// What a question answered.
+    /// The answer of a question.
     pub answer: Option<u32>,
     /// Its name.
     pub event: Event,
-    /// What was under way began with numbers below this, when it began: its own.
+    /// Operations that were under way when it began have numbers below this, its own.
     pub began: u64,
     /// Whatever begins with this number or a later one comes after it.
     pub ended: u64,
@@ -27,11 +27,10 @@ pub struct Step {
 pub struct History(pub Vec<Step>);
 
 impl History {
-    /// Is there one order of all operations, true to Kronos and to what was over before other things began, in which a store that does one thing at
-    /// a time gives the same answers?
+    /// Checks that there is one order of all operations, in agreement with Kronos and with real time, in which a serial store gives the same answers.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first contradiction.
     pub fn check(&self, social: &Social) -> Result<(), String> {
         let mut friends: HashMap<u32, Vec<u32>> = HashMap::new();
         for at in self.serial()? {

@@ -55,7 +55,7 @@ struct Update {
     one: u32,
     other: u32,
     add: bool,
-    /// What begins with this number or a later one comes after it; 0 until it is committed.
+    /// Operations from this number on come after it; 0 until it is committed.
     horizon: AtomicU64,
 }
 
@@ -85,7 +85,7 @@ impl UnderWay {
     }
 }
 
-/// What Kronos answered to one operation.
+/// The orders that Kronos answered to one operation.
 type Orders = Vec<(Event, Event)>;
 
 impl Store {
@@ -132,7 +132,7 @@ impl Store {
         under_way.operations.insert(number, question);
         number
     }
-    /// Over. Returns the number of what begins next.
+    /// Ends an operation. Returns the number of the next one to begin.
     fn end(&self, number: u64) -> u64 {
         let mut under_way = self.under_way.lock();
         under_way.operations.remove(&number);
@@ -168,8 +168,8 @@ impl Store {
         Ok(Step { operation, answer: None, event, began: number, ended, orders })
     }
 
-    /// From here on everything that begins sees the update. Returns the number of what begins next. Whoever finds nobody at it commits all that
-    /// wait, in the order in which they came: each is behind the one before it, as if they had come one by one.
+    /// From here on all operations that begin see the update. Returns the number of the next one to begin. A thread that finds no other at it commits
+    /// all waiting updates, in the order in which they came: each is behind the one before it, as if they had come one by one.
     fn commit(&self, number: u64, update: &Arc<Update>, orders: &mut Orders) -> Result<u64, KronosError> {
         let mut commits = self.commits.lock();
         commits.waiting.push((number, update.clone()));
@@ -242,7 +242,7 @@ impl Store {
         Ok(before)
     }
 
-    /// From here on questions see that it is coming. Returns the updates that arrived before it.
+    /// From here on questions see that the update is coming. Returns the updates that arrived before it.
     fn announce(&self, person: u32, update: &Arc<Update>) -> Vec<Arc<Update>> {
         let oldest = self.under_way.lock().oldest();
         let mut people = self.shards[shard_of(person)].people.lock();

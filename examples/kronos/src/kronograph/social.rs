@@ -21,7 +21,7 @@ impl Social {
         }
         Social { friends }
     }
-    /// People who have `degree` friends on average, by chance (as the random graphs of figure 5.1).
+    /// People with `degree` friends on average, by chance (as the random graphs of figure 5.1).
     pub fn random(people: u32, degree: u32, seed: u64) -> Social {
         let mut chance = Chance::seeded(seed);
         let mut one = || chance.below(u64::from(people)) as u32;

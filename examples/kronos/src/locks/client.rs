@@ -38,7 +38,7 @@ impl LockClient {
         Ok(LockClient { client, next, runtime: Arc::new(runtime) })
     }
 
-    /// Calls that somebody waited for: locks that were asked for. What was granted is given back by one more, for which nobody waits.
+    /// Calls with an awaited answer: those for locks. Granted locks are released by one more, whose answer is not awaited.
     pub(crate) fn tickets(&self) -> u64 {
         self.next.load(Ordering::Relaxed) - 1
     }

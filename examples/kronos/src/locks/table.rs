@@ -1,13 +1,13 @@
-//! Who holds which lock, and who waits for it.
+//! Holders and waiting calls of each lock.
 //!
 //! Invariant: in each line the tickets that have the lock come first: one that wants it alone, or all that share it up to the first that does not.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Locks asked for with one call.
+/// The locks of one call.
 pub(super) type Ticket = u64;
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Acquired {
     /// All locks are had.
@@ -87,8 +87,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use world::chance::Chance;
 
-    /// The twin: all calls in their order; a ticket is granted when no earlier one that is still here wants one of its locks in a way that does not
-    /// go together.
+    /// The twin: all calls in their order; a ticket is granted when no earlier one that is still here wants one of its locks in a conflicting mode.
     struct Calls(BTreeMap<Ticket, (Vec<u32>, bool)>);
 
     impl Calls {

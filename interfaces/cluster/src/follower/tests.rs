@@ -1,4 +1,4 @@
-//! Lists of shards become the transaction again.
+//! Lists of shards merge into the transaction again.
 
 use super::*;
 use model::schema::IndexId;
@@ -13,7 +13,8 @@ fn owner(chunk: ChunkNo) -> Option<u16> {
     (chunk < 100).then_some((chunk % u32::from(SHARDS)) as u16)
 }
 
-/// Changes as a transaction may make them, told apart by the numbers in them: of one vertex, of an edge within a chunk or between two, of the catalogue.
+/// Changes as a transaction may make them, distinguished by the numbers in them: of one vertex, of an edge within a chunk or between two, of the
+/// catalogue.
 fn changes(chance: &mut Chance, count: u32) -> Vec<Change> {
     let change = |number: u32| {
         let [source, target] = [(); 2].map(|()| VertexId::new(chance.below(7) as u32, 0));
@@ -130,7 +131,7 @@ impl Sequence for BaseAlone {
 
 const BASE: u64 = 5;
 
-/// A copy whose first checkpoint fails so often.
+/// A copy whose first checkpoint fails this often.
 #[derive(Default)]
 struct Failing {
     commit_version: u64,
@@ -163,7 +164,7 @@ impl GraphCopy for Failing {
     }
 }
 
-/// A replica forgot that it had begun a base when its checkpoint failed: it told of a past that was none of the cluster's.
+/// A past fault: a replica forgot that it had begun a base when its checkpoint failed, and showed a past that was not the cluster's.
 #[test]
 fn a_copy_whose_first_checkpoint_fails_is_told_again_and_is_not_there_before() {
     let mut copy = Failing { failures: 3, ..Failing::default() };

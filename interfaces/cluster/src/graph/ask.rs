@@ -1,4 +1,4 @@
-//! A question of a gate to shards, put again until it is answered, and the read that it opens.
+//! Requests of a gate to shards, repeated until they are answered, and the read that they open.
 
 use super::queries::{FAILED, HERE};
 use crate::GateHandle;
@@ -10,7 +10,7 @@ use world::clock;
 
 /// An answer is waited for so long before the question is put again.
 pub(super) const ANSWER: Duration = Duration::from_secs(3);
-/// A snapshot or a chunk is asked for so long: longer than a lost process takes to come back.
+/// How long a snapshot or a chunk is requested: longer than a lost process takes to come back.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// A pause before a refused question is put again.
 pub(super) const PAUSE: Duration = Duration::from_millis(5);
@@ -27,8 +27,8 @@ impl Drop for OpenRead {
     }
 }
 
-/// Puts a question to shards until it is answered, `until_ns` is past, or the statement of this thread is over; the number of the read, which is
-/// open.
+/// Sends a request to shards until it is answered, `until_ns` is past, or the statement of this thread is over; returns the number of the read, which
+/// is open.
 pub(super) fn ask(
     handle: &GateHandle,
     queries: &[(u16, Bytes)],

@@ -4,9 +4,9 @@
 //!   point · share (names, heads of chunks, catalogue) · numbers of chunks · each chunk · pages of indexes · end       each: length, checksum, bytes
 //! ```
 //!
-//! Idea: what a gate asks of a shard is all that a share is, so the file holds these answers. Indexes are read at once, a chunk on first touch, from the file, which
-//! stays open, whatever file comes in its place.
-//! Invariant: a file is whole, or it is not there under its name. One that cannot be read is passed over: the log has everything.
+//! Idea: the answers to a gate's requests are a complete share, so the file holds these answers. Indexes are read at once, a chunk on first touch,
+//! from the file, which stays open when it is replaced. Invariant: a file is complete, or it is not there under its name. One that cannot be read is
+//! ignored: the log has everything.
 
 use model::ChunkNo;
 use protocol::ShardPoint;
@@ -22,14 +22,14 @@ use world::disk::{Disk, DiskError, DiskFile, OpenHow};
 
 const MAGIC: &[u8; 8] = b"TWSHARD2";
 const NAME: &str = "checkpoint";
-/// Where it is written first.
+/// The name under which it is written first.
 const NEW_NAME: &str = "checkpoint.new";
 const END: &[u8] = b"end";
 /// Bytes of the head of a section: its length and its checksum.
 const HEAD_BYTES: usize = 12;
-/// A section that says it is longer is no section.
+/// A section with a greater length is damaged.
 const SECTION_BYTES_MAX: u64 = 1 << 32;
-/// The shard whose share it is, where answers ask for a number.
+/// The number of the shard in answers that need one.
 const ONLY_SHARD: u16 = 0;
 /// The life in keys of chunks that lie in the file.
 const FILE_LIFE: u64 = 0;
@@ -75,7 +75,7 @@ impl From<StoreError> for CheckpointError {
     }
 }
 
-/// Writes the checkpoint of a share as of a point, in place of the one before; its bytes.
+/// Writes the checkpoint of a share as of a point, in place of the one before; returns its bytes.
 pub(super) fn write(
     place: &CheckpointFolder,
     share: &Snapshot,
@@ -129,7 +129,7 @@ pub(super) fn write(
     Ok(bytes)
 }
 
-/// Forgets the checkpoint: what it has is not what is true.
+/// Removes the checkpoint: its content is not the cluster's.
 pub(super) fn remove(place: &CheckpointFolder) -> Result<(), CheckpointError> {
     let path = place.folder.join(NAME);
     if place.disk.exists(&path)? {

@@ -1,4 +1,4 @@
-//! A question for whole chunks by their keys, and its answer: one answer a key, in the order of the keys, and as many as one message should carry.
+//! Requests for whole chunks by their keys, and answers: one answer a key, in the order of the keys, and as many as one message should carry.
 //!
 //! ```text
 //!   question:  CHUNKS, then keys of 20 bytes
@@ -12,7 +12,7 @@ use store::BlobKey;
 
 /// Keys of one question at most.
 pub(super) const KEYS_MAX: usize = 64;
-/// An answer of at least so many bytes carries no further chunk.
+/// An answer of at least this many bytes carries no further chunk.
 const ANSWER_BYTES: usize = 1 << 20;
 const KEY_BYTES: usize = size_of::<BlobKey>();
 
@@ -48,7 +48,7 @@ pub(super) fn answer(
     Ok(answer)
 }
 
-/// What stands in the answer to a question for so many keys: one answer for each of the first keys, each to be read by [`content`].
+/// The parts of the answer to a request for `keys` keys: one answer for each of the first keys, each to be read by [`content`].
 pub(super) fn answers(answer: &[u8], keys: usize) -> Result<Vec<&[u8]>, String> {
     let mut rest = content(answer)?;
     let mut answers = Vec::with_capacity(keys);

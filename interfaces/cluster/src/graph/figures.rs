@@ -1,4 +1,4 @@
-//! The figures of a shard, on their way to a gate.
+//! The counters of a shard, as sent to a gate.
 
 use protocol::ShardCounts;
 

@@ -1,10 +1,10 @@
 //! The gate's side: a snapshot of all shares for each transaction, chunks on first touch, commits by keys.
 //!
-//! Invariants: a snapshot is one answer of every shard to one read, so it is strict and whole; the read stays open as long as the snapshot, or one
-//! made of it, can be read, so the shards keep its versions. What is kept between transactions are heads of chunks and pages of
-//! versions, which never change.
-//! Cost: transactions that begin at once ask every shard once, together; what changed comes with the answer, and a chunk that is not in memory is asked
-//! for on first touch.
+//! Invariants: a snapshot is one answer of every shard to one read, so it is strict and complete; the read stays open as long as the snapshot, or one
+//! made of it, can be read, so the shards keep its versions. The gate caches heads of chunks and pages of versions between transactions; these never
+//! change.
+//! Cost: transactions that begin at once send one request to every shard, together; changes come with the answer, and a chunk that is not in memory
+//! is fetched on first touch.
 
 use super::ask::{OpenRead, PATIENCE, ask, content};
 use super::leases::Leases;
@@ -30,12 +30,12 @@ use world::fiber::Still;
 
 /// A commit's outcome is waited for so long.
 const COMMIT: Duration = Duration::from_secs(20);
-/// A snapshot is taken again for so long, whatever age is asked for: as long its read stays open, and shards keep what was there then.
+/// How long a snapshot may be reused, whatever age is allowed: as long its read stays open, and shards keep its versions.
 const OLDEST: Duration = Duration::from_secs(2);
 /// Bytes of changes of one transaction: a record is one frame to a shard, beside others.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
 
-/// The shards, as one gate asks them.
+/// The shards, as one gate uses them.
 pub struct Shards {
     pub(super) handle: GateHandle,
     /// Its own number.
@@ -47,7 +47,7 @@ pub struct Shards {
     begins: SharedRounds<Result<Begun, RemoteError>>,
 }
 
-/// The graph as of a read, which stays open as long as somebody has it.
+/// The graph as of a read, which stays open as long as a snapshot of it lives.
 #[derive(Clone)]
 struct Begun {
     snapshot: Snapshot,
@@ -61,11 +61,11 @@ struct LastSnapshot {
     at: Vec<(u64, u64)>,
     /// When the read began: everything that was acknowledged before is in it. None before the first.
     asked_ns: Option<u64>,
-    /// The read, while somebody has it open.
+    /// The read, while it is open.
     read: Weak<OpenRead>,
 }
 
-/// What the database of gate `number` of a cluster is opened with; its chunks may take so many bytes of memory.
+/// The parts with which the database of gate `number` of a cluster is opened; its chunks may take `memory_bytes` of memory.
 pub fn gate(
     handle: &GateHandle,
     number: u16,
@@ -123,7 +123,8 @@ impl Shards {
 }
 
 impl Shards {
-    /// The graph of all shards as of a read that began after this call, or at this time or later (of [`clock::monotonic_ns`]); it may be others' too.
+    /// The graph of all shards as of a read that began after this call, or at `oldest_ns` or later (of [`clock::monotonic_ns`]); may be shared with
+    /// other transactions.
     fn begun(&self, oldest_ns: u64) -> Result<Begun, RemoteError> {
         let until_ns = clock::after_ns(PATIENCE);
         let asked = || match self.ask_shards(until_ns) {

@@ -1,4 +1,4 @@
-//! LeasedChunks that a gate may fill: from its lease, by shard.
+//! Chunk numbers that a gate may fill: from its lease, by shard.
 
 use crate::GateHandle;
 use model::ChunkNo;

@@ -1,13 +1,13 @@
-//! Where a gate reads chunks on first touch: a read that waits, or a question whose answer lies ready for the read behind it.
+//! Reads of chunks on first touch at a gate: a read that waits, or a prefetch whose answer is buffered for the read behind it.
 //!
 //! ```text
-//!   operator: chunks are away ──> [wanted, by shard] ── a few questions at once, of many keys ──> shard      no answer: asked again
-//!   operator <── wake ── answers, put down here                it is parked meanwhile, and its executor serves others
+//!   operator: chunks are missing ─> [wanted, by shard] ── a few requests at once, of many keys ─> shard      no answer: sent again
+//!   operator <── wake ── answers, buffered here                 it is parked meanwhile, and its executor serves others
 //! ```
 //!
-//! Invariants: whoever waits for a chunk is woken once, whatever becomes of the question, about [`PATIENCE`] later at the latest; then the read finds out why
-//! the chunk did not come, and does not wait for it a second time. A shard that does not answer holds up only what is asked of it. What nobody reads is swept
-//! away.
+//! Invariants: each operator that waits for a chunk is woken once, whatever becomes of the request, at the latest about [`PATIENCE`] later; then the
+//! read finds out why the chunk did not come, and does not wait for it a second time. A shard that does not answer holds up only requests to itself.
+//! Unread buffers are swept away.
 
 use super::ask::{ANSWER, PATIENCE, PAUSE, ask, content};
 use super::chunks::{KEYS_MAX, answers, question};
@@ -22,34 +22,34 @@ use world::clock;
 
 /// Chunks of one shard that are wanted, or lie ready, at once; of one more the read waits.
 const FETCHES_MAX: usize = 1_024;
-/// Questions that are on their way to one shard; what more is wanted of it goes with the next ones.
+/// Concurrent requests to one shard; further keys go with the next ones.
 const QUESTIONS_MAX: usize = 4;
-/// What lies ready for so long is not read any more: its query is over, or asks for it again.
+/// Buffers of this age are not read any more: their query is over, or requests them again.
 const READY_KEPT: Duration = Duration::from_secs(2);
 /// The longest pause between two questions for the same chunks; the first is [`PAUSE`], and each is twice the one before.
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
-/// A chunk that was asked for.
+/// The state of a requested chunk.
 enum Fetch {
-    /// Who is to be woken, and until when it is asked for (of [`clock::monotonic_ns`]).
+    /// The wakers, and the time until which it is requested (of [`clock::monotonic_ns`]).
     Wanted(Vec<Fetched>, u64),
     /// The answer of its shard, and when it came.
     Ready(Bytes, u64),
-    /// There was none in all the time, and when that was found: so soon after that nobody waits for it again.
+    /// The requests failed, and when: for a short time after that no operator waits for it again.
     Failed(u64),
-    /// Nothing could be asked here, and when: the read asks by itself.
+    /// No request could be sent, and when: the read makes its own.
     Left(u64),
 }
 
 impl Fetch {
-    /// Has it been there for so long that nobody comes for it?
+    /// Is it so old that it will not be read?
     fn is_old(&self, now_ns: u64) -> bool {
         let (Fetch::Ready(_, at_ns) | Fetch::Failed(at_ns) | Fetch::Left(at_ns)) = self else { return false };
         at_ns.saturating_add(clock::span_ns(READY_KEPT)) <= now_ns
     }
 }
 
-/// What is fetched from one shard.
+/// The fetches from one shard.
 #[derive(Default)]
 struct ShardFetches {
     by_key: BTreeMap<BlobKey, Fetch>,
@@ -60,7 +60,7 @@ struct ShardFetches {
 }
 
 impl ShardFetches {
-    /// Puts down what became of a key that is wanted, and answers who is to be woken.
+    /// Stores the outcome for a wanted key, and returns the wakers to call.
     fn put(&mut self, key: BlobKey, fetch: Fetch) -> Vec<Fetched> {
         match self.by_key.get_mut(&key) {
             Some(wanted @ Fetch::Wanted(..)) => match std::mem::replace(wanted, fetch) {
@@ -70,14 +70,14 @@ impl ShardFetches {
             _ => Vec::new(),
         }
     }
-    /// Is it wanted, and is there time to ask for it?
+    /// Until when it is wanted, if there is time to request it.
     fn wanted_until(&self, key: BlobKey, now_ns: u64) -> Option<u64> {
         match self.by_key.get(&key) {
             Some(Fetch::Wanted(_, until_ns)) if *until_ns > now_ns => Some(*until_ns),
             _ => None,
         }
     }
-    /// Of keys that are to be asked for those that still are, and who waits for the others, in vain.
+    /// Splits keys into those still wanted, and the wakers of the others, which failed.
     fn still_wanted(&mut self, keys: Vec<BlobKey>, now_ns: u64) -> (Vec<BlobKey>, Vec<Fetched>) {
         let (keys, late): (Vec<_>, Vec<_>) =
             keys.into_iter().partition(|key| self.wanted_until(*key, now_ns).is_some());
@@ -89,7 +89,7 @@ impl ShardFetches {
 #[derive(Default)]
 struct Fetches {
     by_shard: BTreeMap<u16, ShardFetches>,
-    /// Old ones will be swept away, without being asked.
+    /// A sweep of old buffers is scheduled.
     is_swept: bool,
 }
 
@@ -104,7 +104,7 @@ impl Pages {
     pub(super) fn new(handle: GateHandle) -> Pages {
         Pages { handle, fetches: Arc::default() }
     }
-    /// What lies ready.
+    /// Takes a buffered answer.
     fn take_ready(&self, key: BlobKey) -> Option<Result<Bytes, StoreError>> {
         let mut fetches = self.fetches.lock();
         let by_key = &mut fetches.by_shard.get_mut(&ShareKey::of(key).shard)?.by_key;
@@ -121,7 +121,7 @@ impl Pages {
         }
     }
 
-    /// Asks a shard for what is wanted of it, as far as questions may be on their way.
+    /// Requests wanted keys from a shard, up to the limit of concurrent requests.
     fn ask_next(&self, shard: u16) {
         loop {
             let mut fetches = self.fetches.lock();
@@ -168,7 +168,7 @@ impl Pages {
             self.leave_to_reads(shard, keys);
         }
     }
-    /// Nothing can be asked here: the reads ask by themselves.
+    /// No request can be sent: the reads make their own.
     fn leave_to_reads(&self, shard: u16, mut keys: Vec<BlobKey>) {
         let mut fetches = self.fetches.lock();
         let Some(of) = fetches.by_shard.get_mut(&shard) else { return };
@@ -180,7 +180,7 @@ impl Pages {
         drop(fetches);
         self.wake(&woken);
     }
-    /// Takes the answers for the first of these keys; the others are asked for at once.
+    /// Takes the answers for the first of these keys; the others are requested at once.
     fn take(&self, shard: u16, keys: Vec<BlobKey>, answers: &[&[u8]]) {
         let now_ns = clock::monotonic_ns();
         let mut fetches = self.fetches.lock();
@@ -201,7 +201,7 @@ impl Pages {
         woken.iter().for_each(|fetched| fetched());
     }
 
-    /// Sees that what lies ready goes when it is old.
+    /// Schedules a sweep of old buffers.
     fn sweep_later(&self) {
         let mut fetches = self.fetches.lock();
         let mut all = fetches.by_shard.values().flat_map(|of| of.by_key.values());

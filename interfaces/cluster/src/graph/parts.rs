@@ -1,18 +1,18 @@
-//! Changes of a transaction by the shards that carry them out.
+//! Changes of a transaction by the shards that apply them.
 
 use model::ChunkNo;
 use protocol::Bytes;
 use std::collections::BTreeMap;
 use store::{Change, StoreError};
 
-/// What shards get of a record, ascending.
+/// The parts of a record by shard, ascending.
 pub(crate) type RecordParts = Vec<(u16, Bytes)>;
 
-/// A list of changes for each shard, in their order. A change stands in the list of each of its chunks' owners; one of the catalogue, which is the same on
-/// every shard, in all lists. A list may be cut behind so many bytes.
+/// A list of changes for each shard, in their order. A change is in the list of each of its chunks' owners; one of the catalogue, which is the same
+/// on every shard, in all lists. A list may be cut after `bytes_max` bytes.
 ///
 /// # Errors
-/// What `owner` says; or the work of this thread is over.
+/// Errors of `owner`; or the query of this thread is over.
 pub(crate) fn by_shards<E: From<StoreError>>(
     changes: &[Change],
     shards: u16,

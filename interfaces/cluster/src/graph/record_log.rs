@@ -1,10 +1,10 @@
-//! The last records of a share, kept for gates that go on from what they know.
+//! The last records of a share, kept for gates that update an earlier state.
 
 use model::ChunkNo;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bytes of records that are kept, and records; a gate that has missed more fetches the chunks that changed anew, which costs less than more records.
+/// Bytes of records that are kept, and their number; a gate that has missed more fetches the changed chunks anew, which costs less than more records.
 const RECORD_BYTES_MAX: usize = 256 << 10;
 const RECORDS_MAX: usize = 1 << 15;
 
@@ -22,7 +22,7 @@ pub(super) struct KeptRecord {
 pub(super) struct RecordLog {
     records: VecDeque<KeptRecord>,
     bytes: usize,
-    /// Records up to this commit version are not kept.
+    /// Records up to this commit version are dropped.
     pub(super) since: u64,
 }
 
@@ -41,7 +41,7 @@ impl RecordLog {
             self.since = first.commit_version;
         }
     }
-    /// Records behind one commit version and up to another; none where some of them are not kept.
+    /// Records after one commit version and up to another; none where some of them are dropped.
     pub(super) fn between(
         &self,
         since: u64,

@@ -1,4 +1,4 @@
-//! How a cluster stands, as one gate sees it: what `SHOW CLUSTER` and `SHOW ORDER` list.
+//! The state of a cluster, as one gate sees it: the rows of `SHOW CLUSTER` and `SHOW ORDER`.
 
 use super::ask::content;
 use super::figures::decode;
@@ -14,7 +14,7 @@ use world::clock;
 const ANSWER: Duration = Duration::from_secs(1);
 
 impl Shards {
-    /// What each shard has done, and how long their answer took; nothing where one does not answer.
+    /// The counters of each shard, and how long the answers took; none where one does not answer.
     fn counts_of_shards(&self) -> Option<(Vec<(u16, ShardCounts)>, Duration)> {
         let began_ns = clock::monotonic_ns();
         let queries = (0..self.shards).map(|shard| (shard, Bytes::from([COUNTS]))).collect();

@@ -1,9 +1,9 @@
 //! Reads that begin while another is under way share the next one.
 //!
-//! Idea: a read is strict for whoever called before it was stamped. So who comes while a round is under way waits for the next, together with all
-//! others who come meanwhile: the shards are asked once for all of them.
-//! Invariant: rounds run one after another, and a caller gets what a round gave that began after its call. Nothing is kept for nobody. A caller whose
-//! statement is over leaves; where it ran the round, the next caller begins one.
+//! Idea: a read is strict for every caller that came before it was stamped. So callers that come while a round is under way wait for the next,
+//! together: the shards are asked once for all of them. Invariant: rounds run one after another, and a caller gets the result of a round that began
+//! after its call. A result without a waiting caller is dropped. A caller whose statement is over leaves; if it ran the round, the next caller begins
+//! one.
 
 use crate::handle::LOOK_EVERY;
 use model::pace::Stopped;
@@ -22,7 +22,7 @@ struct RoundState<T> {
     begun: u64,
     begun_ns: u64,
     ended: u64,
-    /// What the last one gave, while somebody waits.
+    /// The result of the last round, while a caller waits.
     last: Option<T>,
     waiting: usize,
 }
@@ -32,8 +32,8 @@ impl<T: Clone> SharedRounds<T> {
         let state = RoundState { begun: 0, begun_ns: 0, ended: 0, last: None, waiting: 0 };
         SharedRounds { state: Mutex::new(state), ended: Condvar::new() }
     }
-    /// What a round gives that begins after this call, or is under way and began at `oldest_ns` or later; `run` is run where nobody else runs it, and gives
-    /// nothing where the statement of this thread is over.
+    /// The result of a round that begins after this call, or is under way and began at `oldest_ns` or later; `run` is called if no other caller runs
+    /// the round, and returns none where the statement of this thread is over.
     ///
     /// # Errors
     /// The statement is over, or `until_ns` (of [`clock::monotonic_ns`]) is past while others run rounds.
@@ -98,7 +98,7 @@ mod tests {
     /// For ever, and no round that began before.
     const STRICT: (u64, u64) = (u64::MAX, u64::MAX);
 
-    /// Who takes something older joins a round under way; who does not, or asks for one that began later, waits for the next.
+    /// A caller that accepts an older result joins a round under way; one that does not, or wants a later one, waits for the next.
     #[test]
     fn a_round_under_way_is_joined_by_who_takes_what_is_older() {
         let rounds = SharedRounds::<u64>::new();
@@ -159,7 +159,7 @@ mod tests {
         assert!(rounds.state.lock().last.is_none(), "nothing is kept for nobody");
     }
 
-    /// Of callers at once some end while they run the round: the others get one all the same.
+    /// Of concurrent callers some end while they run the round: the others get one all the same.
     #[test]
     fn who_leaves_a_round_keeps_nobody() {
         const CALLERS: usize = 6;

@@ -1,7 +1,7 @@
-//! What a shard holds: its share of the graph, as many versions of it as reads may ask for.
+//! The content of a shard: its share of the graph, in as many versions as reads may need.
 //!
-//! Invariant: a version is the share after a record, so a commit version is answered by the last version that is not above it. A record that cannot be
-//! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
+//! Invariant: a version is the share after a record, so a commit version is answered by the last version that is not above it. A record that cannot
+//! be applied stops the shard: it answers nothing any more, since its state is not the committed one.
 
 use super::checkpoint::{self, CheckpointError, CheckpointFolder};
 use super::queries::{CHANGED, CHUNKS, COUNTS, ENTRIES, FAILED, HERE};
@@ -23,26 +23,26 @@ use world::clock;
 use world::disk::Disk;
 use world::threads::{self, Thread};
 
-/// Versions that no open read needs are kept so long: for rows of a statement that has been committed.
+/// How long versions that no open read needs are kept: for rows of a statement that has been committed.
 const GRACE: Duration = Duration::from_secs(5);
 /// Versions kept for that at most; each holds the chunks that a record changed.
 const GRACE_VERSIONS_MAX: usize = 1_024;
-/// Changes of indexes that are kept for gates; one that has missed more loads the indexes anew.
+/// Changes of indexes that are kept for gates; a gate that has missed more loads the indexes anew.
 const ENTRY_CHANGES_MAX: usize = 1 << 17;
-/// The shard whose answers tell the catalogue, which is the same on all.
+/// The shard whose answers include the catalogue, which is the same on all.
 const CATALOGUE_SHARD: u16 = 0;
 /// Records after which a checkpoint is due, of a small share.
 const CHECKPOINT_RECORDS: u64 = 10_000;
 /// Bytes of records after which a checkpoint is due, of a small share.
 const CHECKPOINT_BYTES: u64 = 32 << 20;
-/// Commits of the whole cluster after which a checkpoint is due, however few of them touched the share: a base of the log that is cut above a checkpoint makes that
-/// useless, and this is a quarter of what lies between two bases at least.
+/// Commits of the whole cluster after which a checkpoint is due, however few of them touched the share: a base of the log that is cut above a
+/// checkpoint makes that useless, and this is at most a quarter of the commits between two bases.
 const CHECKPOINT_COMMITS: u64 = protocol::limits::BASE_COMMITS / CHECKPOINTS_PER_BASE;
 /// The same of large shares and bases, both of which are written less often.
 const CHECKPOINTS_PER_BASE: u64 = 4;
-/// To read a record again costs as much as to write so many bytes of a checkpoint.
+/// Cost of reading a record again, in bytes of a checkpoint.
 const RECORD_COST_BYTES: u64 = 4 << 10;
-/// Lives have so many bits in a key.
+/// Bits of a life in a key.
 const LIFE_BITS: u32 = 48;
 
 struct Version {
@@ -55,11 +55,11 @@ struct Version {
     made_ns: u64,
 }
 
-/// What the indexes of a share got and lost, by commit version.
+/// Entries that the indexes of a share gained and lost, by commit version.
 #[derive(Default)]
 struct EntryLog {
     changes: VecDeque<(u64, EntryChange)>,
-    /// Changes up to this commit version are not kept.
+    /// Changes up to this commit version are dropped.
     since: u64,
 }
 
@@ -81,7 +81,7 @@ impl EntryLog {
             self.changes.drain(..kept);
         }
     }
-    /// Changes behind one commit version and up to another; none where some of them are not kept.
+    /// Changes after one commit version and up to another; none where some of them are dropped.
     fn between(&self, since: u64, commit_version: u64) -> Option<Vec<&EntryChange>> {
         if since < self.since {
             return None;
@@ -99,7 +99,7 @@ pub struct ShardGraph {
     versions: VecDeque<Version>,
     entries: EntryLog,
     records: RecordLog,
-    /// What its machine has done so far.
+    /// Counters of its machine.
     counts: ShardCounts,
     /// Where it makes checkpoints, if it does.
     keeping: Option<Keeping>,
@@ -111,7 +111,7 @@ struct Keeping {
     place: CheckpointFolder,
     /// Records after which one is due, of a small share.
     after: u64,
-    /// What the content had at the beginning, where that was a checkpoint.
+    /// How far the content was at the beginning, if that was a checkpoint.
     point: Option<ShardPoint>,
     /// Records and bytes of them since the last checkpoint.
     records: u64,
@@ -167,8 +167,8 @@ impl ShardGraph {
         let records = RecordLog::default();
         ShardGraph { shard, life, versions, entries, records, counts, keeping: None, broken: None }
     }
-    /// A share that makes checkpoints in a folder, and begins with the last; empty where there is none. One that cannot be read is told on standard
-    /// error, and passed over.
+    /// A share that makes checkpoints in a folder, and begins with the last; empty where there is none. One that cannot be read is reported on
+    /// standard error, and ignored.
     pub fn open(shard: u16, disk: Arc<dyn Disk>, folder: &Path) -> ShardGraph {
         let place = CheckpointFolder { disk, folder: folder.to_path_buf(), shard };
         let mut keeping = Keeping::new(place.clone(), CHECKPOINT_RECORDS);
@@ -194,7 +194,7 @@ impl ShardGraph {
         opened.keeping = Some(keeping);
         opened
     }
-    /// Makes a checkpoint after so many records already, while the share is small.
+    /// Makes a checkpoint after as few as `records` records, while the share is small.
     pub fn kept_after(mut self, records: u64) -> ShardGraph {
         self.keeping.iter_mut().for_each(|keeping| keeping.after = records);
         self
@@ -224,7 +224,7 @@ impl ShardGraph {
         let version = self.versions.iter().rev().find(|version| version.commit_version <= commit_version);
         version.ok_or_else(|| "the version is not kept any more".to_string())
     }
-    /// What has changed since a reader asked last.
+    /// The changes since a reader's last request.
     fn news(&self, commit_version: u64, request: &[u8]) -> Result<Vec<u8>, String> {
         let request = ShareRequest::decode(request).map_err(|error| error.to_string())?;
         let version = self.version(commit_version)?;

@@ -1,4 +1,4 @@
-//! Three replicas that lose power and messages: whatever one of them has answered is answered for ever.
+//! Three replicas that lose power and messages: an answer that one of them has given never changes.
 
 use super::*;
 use order::Stamp;
@@ -63,13 +63,13 @@ impl Group {
             self.under_way.push((to, from, Message { epoch, body: body.clone() }));
         }
     }
-    /// One loses its power, with what it had not synced.
+    /// One loses its power, with its unsynced data.
     fn crash(&mut self, at: usize) {
         let disk = Arc::new(self.disks[at].crash(self.chance.next_u64()));
         self.replicas[at] = opened(&self.addresses[at], &self.addresses, &disk);
         self.disks[at] = disk;
     }
-    /// Asks until there is an answer.
+    /// Repeats a request until there is an answer.
     fn answer(&mut self, from: Node, epoch: u64, body: &Body, losses: f64) -> Message {
         for tries in 0..20_000 {
             if tries % 4 == 0 {
@@ -137,7 +137,7 @@ fn what_was_answered_is_answered_for_ever_whoever_loses_power() {
     }
 }
 
-/// A log that grew over the limit is a snapshot, and goes on; what nobody asks about any more is forgotten.
+/// A log that grew over the limit is replaced by a snapshot, and goes on; unneeded decisions are forgotten.
 #[test]
 fn a_snapshot_takes_the_place_of_the_log() {
     let mut group = Group::new(1, 9);

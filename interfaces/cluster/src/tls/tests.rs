@@ -4,7 +4,7 @@ use world::net::{Net, NetError, TcpNet};
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// Who signs certificates.
+/// An authority that signs certificates.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -26,7 +26,7 @@ impl Authority {
     }
 }
 
-/// What a process shows that `signer` knows as `name`, and that takes whom `takes` signed.
+/// A process with a certificate of `signer` for `name`, which accepts those that `takes` signed.
 fn tls(signer: &Authority, name: &str, takes: &Authority) -> PeerTls {
     let (certificate, key) = signer.sign(name);
     PeerTls::from_pem(certificate.as_bytes(), key.as_bytes(), takes.pem.as_bytes()).unwrap()
@@ -36,7 +36,7 @@ fn net(tls: PeerTls) -> TcpNet {
     TcpNet::covered("127.0.0.1:0", b"s", Some(Arc::new(tls))).unwrap()
 }
 
-/// Does anything come of what is sent again and again for a while?
+/// Does a repeated message arrive within a while?
 fn is_heard(from: &TcpNet, to: &TcpNet) -> bool {
     (0..12).any(|_| {
         from.send(to.address(), vec![7]);

@@ -31,7 +31,7 @@ impl Declared {
         }
         (tenants, aside)
     }
-    /// What turns the entries into those of `tenants`. Entries that declare nothing stay as they are, unless the command drops them.
+    /// The changes that turn the entries into those of `tenants`. Entries that declare nothing stay as they are, unless the command drops them.
     pub fn changes(
         entries: &Entries,
         before: &Tenants,

@@ -1,4 +1,4 @@
-//! Hints (`USING …`) that a plan does not follow because it cannot: whoever gave them is told.
+//! Notifications for hints (`USING …`) that a plan cannot follow.
 
 use super::{Notification, Position, Severity};
 use plan::expr::Name;
@@ -12,7 +12,7 @@ pub(super) fn unfollowed(statement: &Statement) -> Vec<String> {
     statement.hints.iter().filter(asks).filter(|hint| !follows(hint)).cloned().collect()
 }
 
-/// Does this node do what the hint asks?
+/// Does this node follow the hint?
 fn follows(node: &Plan, hint: &str, variables: &[Name]) -> bool {
     let name = |variable: Var| variables.get(variable.0 as usize).map_or("", |name| name);
     match node {
@@ -39,7 +39,7 @@ fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// What is told of a hint that is not followed.
+/// The notification of a hint that is not followed.
 pub(super) fn told(hint: &str, position: Option<Position>) -> Notification {
     let (code, gql_status, title, why) = match hint {
         hint if hint.starts_with("INDEX ") => (

@@ -1,4 +1,4 @@
-//! May a statement run at all? What it reads and writes of the graph is decided below, by its snapshot and its transaction.
+//! Authorisation of a statement as a whole. Its reads and writes of the graph are decided below, by its snapshot and its transaction.
 
 use super::{RestrictedView, forbidden};
 use crate::Error;
@@ -15,7 +15,7 @@ use plan::users::UserCommand;
 use plan::{Plan, Statement, StatementKind};
 use store::Snapshot;
 
-/// A standing query is kept for all who follow it, over the whole graph too, and a reason why it cannot be kept may tell of any part.
+/// A standing query runs over the whole graph for all its readers, and the reason why one cannot be maintained may tell of any part.
 const WHOLE_GRAPH: &str =
     "change standing queries: they are kept over the whole graph, and a part of it is hidden from this user";
 
@@ -23,7 +23,7 @@ const WHOLE_GRAPH: &str =
 const PARTLY_HIDDEN: &str = "make an index or a constraint over what may be hidden from this user: all labels and properties that it is about must be shown, and none denied";
 
 impl RestrictedView {
-    /// Fails where the statement is of a kind, or calls a procedure, that is not allowed. `known` is the graph now, as it is shown.
+    /// Fails if the kind of the statement, or a procedure that it calls, is not allowed. `known` is the present graph as the caller may see it.
     pub(crate) fn authorize(&self, statement: &Statement, known: &Snapshot) -> Result<(), Error> {
         for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
             self.demand_listing(parameter)?;

@@ -1,6 +1,6 @@
 //! `CREATE ROLE`, `DROP ROLE`, `RENAME ROLE`, `GRANT`, `DENY`, `REVOKE`.
 //!
-//! Invariant: all entries that a command changes are changed by one commit, seen by nobody in between.
+//! Invariant: all entries that a command changes are changed by one commit.
 
 use super::{
     ADMIN, BUILT_IN, PUBLIC, ROLE_NAME_BYTES_MAX, ROLE_PRIVILEGES_MAX, ROLES_MAX, decode_role, encode_role,
@@ -21,10 +21,10 @@ fn refused(message: String) -> Error {
     Error::new("Neo.ClientError.Statement.ArgumentError", message)
 }
 
-/// The changes that a command makes; `own` is the user that asks.
+/// The changes of a command; `own` is the user that issues it.
 ///
 /// # Errors
-/// There is no such role or user, or there is one already; a built-in role is to be changed; a limit is passed.
+/// There is no such role or user, or there is one already; a built-in role would be changed; a limit is passed.
 pub(crate) fn changes(
     command: &RoleCommand,
     entries: &Entries,
@@ -120,7 +120,7 @@ fn check_own(entries: &Entries, role: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Everybody has it, always.
+/// Fails for `PUBLIC`, which every user always has.
 fn check_not_public(role: &str) -> Result<(), Error> {
     if role != PUBLIC {
         return Ok(());

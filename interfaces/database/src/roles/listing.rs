@@ -1,4 +1,4 @@
-//! What `SHOW ROLES` and `SHOW … PRIVILEGES` list. The columns of privileges are Neo4j's.
+//! The rows of `SHOW ROLES` and `SHOW … PRIVILEGES`. The columns of privileges are Neo4j's.
 
 use super::{BUILT_IN, PUBLIC, decode_role, privileges_of, roles_of, roles_with_public};
 use model::Value;
@@ -98,7 +98,7 @@ pub(crate) fn listed_privileges(entries: &Entries) -> Vec<Vec<Value>> {
     all_roles(entries).iter().flat_map(|role| rows(entries, role, None)).collect()
 }
 
-/// The same, each row with the role behind it that it is found by.
+/// As above, each row with its role as a further column, to filter by.
 pub(crate) fn listed_role_privileges(entries: &Entries) -> Vec<Vec<Value>> {
     let found_by = |mut row: Vec<Value>| {
         row.push(row[5].clone());
@@ -107,8 +107,8 @@ pub(crate) fn listed_role_privileges(entries: &Entries) -> Vec<Vec<Value>> {
     listed_privileges(entries).into_iter().map(found_by).collect()
 }
 
-/// The privileges of users, each row with the user behind it that it is found by; those of whoever asks also without a name. Of others only
-/// where that is allowed.
+/// The privileges of users, each row with its user as a further column, to filter by; those of the caller also without a name. Other users'
+/// privileges only where the caller may list them.
 pub(crate) fn listed_user_privileges(
     entries: &Entries,
     own: Option<&str>,

@@ -1,8 +1,8 @@
-//! What one user may do: the privileges of all its roles together.
+//! The rights of one user: the privileges of all its roles together.
 //!
-//! Something is allowed where a privilege grants it and none denies it. A vertex is shown where one of its labels may be traversed and none
-//! is denied; a vertex without labels needs a privilege on all. A property is shown, set or read likewise, by any label of its vertex. To
-//! create a vertex, all its labels must be allowed.
+//! An action is allowed if a privilege grants it and none denies it. A vertex is visible if one of its labels may be traversed and none is denied; a
+//! vertex without labels needs a privilege on all. A property is shown, set or read likewise, by any label of its vertex. To create a vertex, all its
+//! labels must be allowed.
 
 use plan::expr::Name;
 use plan::roles::{Action, Effect, Privilege, Scope, WHOLE_ACTIONS};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use store::Visibility;
 use transact::{Act, Permission};
 
-/// Privileges that a line about a restriction names.
+/// Privileges that the line about a restriction names.
 const SUMMARY_PRIVILEGES_MAX: usize = 12;
 
 /// The privileges of a user, in order: equal ones allow the same.
@@ -70,7 +70,7 @@ impl Rights {
         };
         has(Effect::Grant) && !has(Effect::Deny)
     }
-    /// Is something denied of nodes, by whatever label; of this property, if it is about one?
+    /// Is the action denied on nodes, by whatever label; for this property, if it is about one?
     fn denies_on_nodes(&self, action: Action, property: Option<&str>) -> bool {
         let is_about = |own: &Option<Name>| match (property, own) {
             (Some(wanted), Some(own)) => wanted == &**own,
@@ -80,7 +80,7 @@ impl Rights {
             privilege.action == action && privilege.scope == Scope::Nodes && is_about(&privilege.property)
         })
     }
-    /// Is all that an index or a constraint over these keys would know shown, whatever the graph comes to hold?
+    /// Is all data in an index or a constraint over these keys visible, whatever the graph comes to hold?
     pub fn shows_all(&self, target: &Target, keys: &[Name]) -> bool {
         match target {
             Target::Vertices(label) => {
@@ -102,7 +102,7 @@ impl Rights {
         let scope = WHOLE_ACTIONS.iter().find(|(_, known, _)| *known == action).map(|(.., scope)| *scope);
         scope.is_some_and(|scope| self.allows(action, scope, "", ""))
     }
-    /// What of the graph is shown, in a line.
+    /// The visible part of the graph, in one line.
     pub fn summary(&self) -> String {
         let reading = |(_, privilege): &&(Effect, Privilege)| {
             matches!(privilege.action, Action::Traverse | Action::Read)
@@ -120,7 +120,7 @@ impl Rights {
             _ => told.join(", "),
         }
     }
-    /// Everything that is granted and denied, as text: equal rights are told alike, in every version.
+    /// All grants and denials as text: equal rights give equal text, in every version.
     pub fn told(&self) -> String {
         let told = self.privileges.iter().map(|(effect, privilege)| match effect {
             Effect::Grant => format!("GRANT {privilege}"),

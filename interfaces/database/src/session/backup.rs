@@ -1,7 +1,7 @@
-//! CALL dbms.backup and EXPORT DATABASE: files made on the thread that asks, since executors must not wait for a disk.
+//! CALL dbms.backup and EXPORT DATABASE: files written on the calling thread, since executors must not wait for a disk.
 //!
-//! It is listed from its beginning to its end, and looks before each piece of a file, or each chunk of the graph, whether it was ended; then nothing of it stays. What it holds in
-//! memory is bounded, and not charged: a piece of a file, and the pages of the copy that is read back.
+//! The work is listed from beginning to end, and checks before each piece of a file, or each chunk of the graph, whether it was ended; then none of
+//! its files stay. Its memory is bounded, and not charged: a piece of a file, and the pages of the copy that is verified.
 
 use super::Session;
 use crate::{Error, ExportFormat, ExportReport, Limits};
@@ -38,7 +38,8 @@ impl Session {
             self.database.export_watched(folder, format, Some(Arc::new(move || !look())), whole)
         })
     }
-    /// Does work that is listed as a statement with this text, and asks before each piece whether it may go on; it is told the query that stands for it.
+    /// Does work that is listed as a statement with this text; it checks before each piece whether it may go on, and gets the id of the query it is
+    /// listed under.
     fn listed_work<T>(
         &self,
         text: &str,

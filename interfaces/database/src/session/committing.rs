@@ -1,7 +1,7 @@
 //! A commit that can be ended: by its deadline, KILL, TERMINATE, its client, shutdown and its tenant's memory, until its record is on its way into
-//! the log. From there on it happens.
+//! the log. After that it is committed.
 //!
-//! A long one stands in the lists as a query, which holds the bytes that its record takes. A short one is over before anybody could end it.
+//! A long commit is listed as a query, which holds the bytes of its record. A short one is over before it could be ended.
 
 use super::deadline::{LOOK_EVERY, deadline_after, remaining, terminated};
 use super::whole::Whole;
@@ -19,32 +19,32 @@ use transact::{Mode, TransactError, Transaction};
 use world::clock::{monotonic_ns, span_ns};
 use world::failpoint;
 
-/// A commit of so many bytes or more is listed: it may take some milliseconds.
+/// Commits of at least so many bytes are listed: they may take some milliseconds.
 const LISTED_BYTES_MIN: u64 = 1 << 20;
 
 /// Bytes that a change takes in its record, beside its values.
 const CHANGE_BYTES: u64 = 32;
 
-/// Who begins a transaction in the session in which one was refused so shortly before does the same again: drivers do, for functions that
-/// they are given. It is let through in the end.
+/// A transaction that begins this soon after one was refused in the same session is taken for its retry: drivers retry functions that they are given.
+/// It is let through in the end.
 const RETRIED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Who commits while others have to wait for it is followed by such a transaction so soon.
+/// A commit for which others have to wait is followed by such a transaction this soon.
 const CONTENDED_WITHIN: Duration = Duration::from_secs(5);
 
-/// What is committed, and within which limits.
+/// A commit with its limits.
 pub(super) struct Commit<'a> {
-    /// As it is listed.
+    /// Its text in the lists.
     pub(super) text: &'a str,
     pub(super) deadline_ns: Option<u64>,
     pub(super) bytes_max: u64,
     /// The query that stands for the whole statement, where this is a part of it.
     pub(super) part_of: Option<QueryId>,
-    /// The transaction as it is listed, where a client began it.
+    /// The listed transaction, if a client began it.
     pub(super) listed: Option<&'a Arc<Listed>>,
 }
 
-/// Watches over a commit. Once it has told of an end it always does: what was left out cannot be made up for.
+/// Watches over a commit. Once it has reported an end it always does, since skipped work cannot be made up for.
 struct Committing {
     deadline_ns: Option<u64>,
     interrupter: Interrupter,
@@ -92,7 +92,7 @@ impl Watch for Committing {
 }
 
 impl Session {
-    /// Commits the open transaction; returns the version of the commit once it is durable.
+    /// Commits the open transaction; returns the commit version once it is durable.
     pub fn commit(&mut self) -> Result<u64, Error> {
         self.within_net(Session::commit_open)
     }
@@ -138,7 +138,7 @@ impl Session {
         // One with such commands has written no data, so nothing of it was committed yet.
         if open.schema.is_empty() { Ok(commit_version) } else { self.carry_out_schema(&open) }
     }
-    /// Commits a transaction; returns the version of the commit once it is durable.
+    /// Commits a transaction; returns the commit version once it is durable.
     pub(super) fn commit_within(&self, transaction: &Transaction, commit: &Commit<'_>) -> Result<u64, Error> {
         check_written(transaction, commit.bytes_max)?;
         let bytes = transaction.value_bytes() + CHANGE_BYTES * transaction.change_count() as u64;
@@ -164,7 +164,7 @@ impl Session {
         })
     }
 
-    /// What stands for a long commit in the lists.
+    /// The query under which a long commit is listed.
     fn list_commit(&self, commit: &Commit<'_>, bytes: u64) -> Result<Arc<Mutex<Whole>>, Error> {
         let limits = (commit.bytes_max.max(bytes), commit.deadline_ns);
         let mut whole = self.start_part(commit.text, limits, (commit.part_of, commit.listed))?;
@@ -173,7 +173,7 @@ impl Session {
     }
 }
 
-/// Do the values that a transaction has written fit the budget? Its record has a copy of each, whoever shares them now.
+/// Do the values that a transaction has written fit the budget? Its record has a copy of each, also of shared ones.
 pub(super) fn check_written(transaction: &Transaction, bytes_max: u64) -> Result<(), Error> {
     let bytes = transaction.value_bytes();
     if bytes <= bytes_max {

@@ -1,5 +1,5 @@
-//! Datalog through a session: a program is answered over a snapshot, as a job on the executors where it is not small; only what its
-//! question needs of the graph is read.
+//! Datalog through a session: a program is evaluated over a snapshot, as a job on the executors where it is not small; it reads only what its
+//! question needs of the graph.
 
 use super::{Limits, Session};
 use crate::datalog::{Wrapped, compile, statement};
@@ -33,7 +33,7 @@ struct ProgramRequest {
 }
 
 impl ProgramRequest {
-    /// Answers it. Who watches over the thread is told of its work and its bytes, and may end it.
+    /// Evaluates the program. The watch of the thread counts its work and its bytes, and may end it.
     fn ask(&self) -> Result<Rows, RulesError> {
         let hold = Arc::new(Mutex::new(LoopBytes::default()));
         let held = hold.clone();
@@ -70,17 +70,17 @@ impl Answer for Rows {
     }
 }
 
-/// An error of a program as the query that asked it ends with it.
+/// An error of a program as the error of its query.
 fn failure(error: RulesError) -> ExecuteError {
     let Error { code, message, hint, .. } = error.into();
     ExecuteError::Job { code, message, hint }
 }
 
 impl Session {
-    /// Answers the question of a Datalog program over the graph as it is now; parameters stand for `$name` in it.
+    /// Answers the question of a Datalog program over the present graph; parameters stand for `$name` in it.
     ///
     /// # Errors
-    /// The text is no program or asks nothing, a parameter is missing, a limit is passed.
+    /// The text is no program or has no question, a parameter is missing, a limit is passed.
     pub fn datalog(&mut self, text: &str, params: Params) -> Result<QueryResult, Error> {
         let (limits, started_ns) = (self.limits.clone(), monotonic_ns());
         self.waits_until_ns = self.deadline(&limits, started_ns);

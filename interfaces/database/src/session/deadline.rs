@@ -1,13 +1,13 @@
-//! When what a session runs has taken too long, and what else ends a transaction.
+//! Deadlines of statements, and other ends of a transaction.
 
 use crate::Error;
 use std::time::Duration;
 use world::clock::{after_ns, monotonic_ns};
 
-/// How often whoever waits for a statement that writes, or commits, looks after its client.
+/// How often a session that waits for a writing statement, or a commit, checks its client.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Somebody has ended the transaction.
+/// The error of a transaction that was terminated.
 pub(super) fn terminated() -> Error {
     let code = "Neo.ClientError.Transaction.Terminated";
     Error::new(code, "the transaction was ended by TERMINATE TRANSACTION").hint("roll it back")

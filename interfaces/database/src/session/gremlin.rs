@@ -1,4 +1,4 @@
-//! Traversals through a session: alone, tried again where they conflict, or in its transaction.
+//! Traversals through a session: auto-commit, retried where they conflict, or in its transaction.
 
 use super::Session;
 use super::committing::{Commit, check_written};
@@ -32,7 +32,7 @@ struct TraversalRequest {
 }
 
 impl Session {
-    /// Plans of traversals, for the rights of whoever asks.
+    /// Plans of traversals, for the rights of the caller.
     pub(super) fn traversals(&self) -> &Plans {
         self.restricted_view()
             .map_or(self.database.traversals(), |restricted_view| &restricted_view.traversals)
@@ -58,7 +58,7 @@ impl Session {
         let limits = Limits { timeout: options.timeout.or(self.limits.timeout), ..self.limits.clone() };
         self.waits_until_ns = self.deadline(&limits, started_ns);
     }
-    /// Counts a traversal that answers, or has failed. It is written out only if it takes its time.
+    /// Records a traversal that answers, or has failed. Its text is written out only if it is slow.
     pub(super) fn recorded_traversal(
         &mut self,
         outcome: Result<GremlinAnswer, Error>,
@@ -136,7 +136,7 @@ impl Session {
         }
     }
 
-    /// Runs a traversal to its end and tells what each part of its plan did, or, of the machine, how long it took.
+    /// Runs a traversal to its end and returns the counters of its plan, or, where it runs on the step machine, its time.
     fn profile(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
         let (view, begin_ns) = (self.view()?, monotonic_ns());
         let lowered = match options.machine_only {

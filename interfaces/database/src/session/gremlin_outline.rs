@@ -1,4 +1,4 @@
-//! A traversal as the log shows it: its steps, labels and keys, without the values that it brings.
+//! A traversal as the log shows it: its steps, labels and keys, without values.
 
 use gremlin::{Argument, Object, Traversal};
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 const OUTLINE_BYTES_MAX: usize = 2_000;
 /// Traversals within each other that are written out.
 const DEPTH_MAX: usize = 16;
-/// Steps whose texts are labels and keys, all of them.
+/// Steps whose text arguments are all labels and keys.
 const NAMING: [&str; 20] = [
     "as",
     "both",
@@ -30,7 +30,7 @@ const NAMING: [&str; 20] = [
     "values",
     "addE",
 ];
-/// Steps whose first text is one.
+/// Steps whose first text argument is one.
 const NAMING_FIRST: [&str; 3] = ["addV", "has", "property"];
 
 /// The traversal in one line.

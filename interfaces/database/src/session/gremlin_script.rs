@@ -1,4 +1,4 @@
-//! Texts of gremlin-lang with bindings: one that was asked before runs by the plan that was kept of it.
+//! Texts of gremlin-lang with bindings: a repeated text runs by its cached plan.
 
 use super::Session;
 use super::request::Request;
@@ -16,7 +16,7 @@ use traverse::answer::{Answer, Params};
 use world::clock::monotonic_ns;
 use world::failpoint;
 
-/// What a text comes to.
+/// The result of a text.
 pub enum Script {
     /// It runs: this is its answer.
     Answer(Ended),
@@ -28,17 +28,17 @@ pub enum Script {
 pub(super) struct Running<'r> {
     pub planned: &'r PlannedTraversal,
     pub params: Params,
-    /// What the traversal says of its time, in milliseconds.
+    /// The timeout that the traversal sets, in milliseconds.
     pub timeout_ms: Option<i64>,
-    /// Only what takes its time is listed, and so written out.
+    /// Its text for lists; written out only where it is needed.
     pub text: &'r dyn Fn() -> String,
 }
 
 impl Session {
-    /// Reads a text, or, where it was asked before with bindings of the same kinds, runs it at once.
+    /// Parses a text, or, if it has a cached plan for bindings of the same kinds, runs it at once.
     ///
     /// # Errors
-    /// The text cannot be read, or what it asks fails.
+    /// The text cannot be parsed, or the traversal fails.
     pub fn gremlin_script(
         &mut self,
         text: &str,

@@ -1,4 +1,4 @@
-//! Texts of gremlin-lang through a session, with objects as people are shown them.
+//! Texts of gremlin-lang through a session, with objects as values for display.
 
 use super::Session;
 use super::gremlin_script::Script;
@@ -13,7 +13,7 @@ use store::Snapshot;
 use transact::Mode;
 use traverse::answer::stored_value;
 
-/// What a text gives, in parts.
+/// The answer to a text, in batches.
 pub struct GremlinRows {
     source: Source,
 }
@@ -29,7 +29,7 @@ impl Session {
     /// rolls back the session's transaction.
     ///
     /// # Errors
-    /// The text cannot be read, or what it asks fails.
+    /// The text cannot be parsed, or the traversal fails.
     pub fn gremlin_text(
         &mut self,
         text: &str,
@@ -75,7 +75,7 @@ impl Session {
 }
 
 impl GremlinRows {
-    /// Was it asked for its effects alone: `.iterate()`, `g.tx()`?
+    /// Does it run for its effects alone: `.iterate()`, `g.tx()`?
     pub fn is_silent(&self) -> bool {
         match &self.source {
             Source::Nothing => true,
@@ -83,10 +83,10 @@ impl GremlinRows {
             Source::Traversal(ended) => ended.is_silent(),
         }
     }
-    /// Waits for more objects, each with how often it is there; none at the end.
+    /// Waits for more objects, each with its multiplicity; none at the end.
     ///
     /// # Errors
-    /// The traversal fails, or what stands behind a vertex or an edge cannot be read.
+    /// The traversal fails, or a vertex or an edge of the answer cannot be read.
     pub fn next_objects(&mut self) -> Result<Option<Vec<(Hydrated, u64)>>, Error> {
         match &mut self.source {
             Source::Nothing => Ok(None),
@@ -112,7 +112,7 @@ fn plain(object: &Object) -> Hydrated {
     Hydrated::Plain(value_of(object))
 }
 
-/// A value that says what the object is. Types that values do not have are texts: to keep them the graph marks them, which is nothing for readers.
+/// The value of an object. Types without a value type are texts; the mark under which the graph stores them is removed.
 fn value_of(object: &Object) -> Value {
     match object {
         Object::Uuid(uuid) => Value::string(uuid_text(**uuid)),
@@ -123,7 +123,7 @@ fn value_of(object: &Object) -> Value {
     }
 }
 
-/// The same for what is about a vertex or an edge.
+/// The same for the properties of a vertex or an edge.
 fn readable(mut hydrated: Hydrated) -> Hydrated {
     let properties = match &mut hydrated {
         Hydrated::Node(node) => &mut node.properties,

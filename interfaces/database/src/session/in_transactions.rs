@@ -1,12 +1,12 @@
 //! `CALL { … } IN TRANSACTIONS`: rows are read, cut into batches, and each batch is a transaction of its own.
 //!
-//! What stands before the clause streams from one snapshot, taken at the start; a batch that conflicts is tried again by itself; what
-//! follows the clause runs over the rows that are left, when all batches are done. Cost: the rows of one batch, and, where anything
-//! follows, all rows until the end, on the statement's account.
+//! The part before the clause streams from one snapshot, taken at the start; a batch that conflicts is retried by itself; the part after the clause
+//! runs over the remaining rows, when all batches are done. Cost: the rows of one batch, and, if there is a part after the clause, all rows until the
+//! end, on the statement's account.
 //!
-//! Reading, batches and what follows are queries of their own. One more stands for all of them from beginning to end ([`Whole`]): it is in
-//! the lists, has the statement's time and commit version, and who ends it ends the part that runs, and no other begins. What was committed stays,
-//! and the error tells how much that is.
+//! Reading, batches and the part after the clause are queries of their own. One more stands for all of them from beginning to end ([`Whole`]): it is
+//! listed, and has the statement's deadline; ending it ends the running part, and no other begins. Committed batches stay, and the error says how
+//! many.
 
 use super::Session;
 use super::request::Request;
@@ -23,10 +23,10 @@ use world::clock::monotonic_ns;
 /// Rows of lists, as they go from one statement to the next.
 type Rows = Vec<Value>;
 
-/// What has been done so far.
+/// Counts of the work so far.
 #[derive(Default)]
 struct Done {
-    /// Rows for what follows.
+    /// Rows for the part after the clause.
     kept: Rows,
     bytes: u64,
     counters: Counters,
@@ -181,7 +181,7 @@ impl Session {
     }
 }
 
-/// The error, and what stays although the statement failed.
+/// The error, with the committed work that stays although the statement failed.
 fn with_committed(mut error: Error, committed: u64, rows: u64) -> Error {
     let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let what = match committed {
@@ -209,7 +209,7 @@ impl Done {
         }
         Ok(())
     }
-    /// Rows of a batch that was not run, or failed: what it would have returned is null.
+    /// Rows of a batch that was not run, or failed: its columns are null.
     fn keep_unrun(&mut self, batches: &InTransactions, rows: Rows, status: &Value) -> Result<(), Error> {
         if !batches.continues {
             return Ok(());

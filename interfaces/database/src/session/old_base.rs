@@ -1,10 +1,12 @@
-//! At a cluster's gate, a statement that writes is tried over the graph that the gate has already, instead of asking all shards for the latest one first.
+//! At a cluster's gate, a writing statement is first tried over the graph that the gate has already, instead of reading the latest one from all
+//! shards.
 //!
-//! Idea: a commit is validated by what it read, whatever it is based on. If nothing of that was written since, it is as if it had begun when it committed.
-//! So a little age costs nothing but attempts in vain, and saves a round to the shards.
-//! Invariants: only a commit counts. An attempt that writes nothing, or fails for any reason, is made again over the latest graph, since what it saw may be
-//! old; but for one that was ended by somebody, or of which nobody knows whether it is committed. What a user may do is read too, and so validated.
-//! Cost: statements whose attempts fail begin with the latest graph, at first the next one, then ever more of them ([`OldBases`](crate::cache::OldBases)).
+//! Idea: a commit is validated by its read set, whatever its base. If nothing of that was written since, it is as if it had begun when it committed.
+//! So an old base costs only failed attempts, and saves a round trip to the shards.
+//! Invariants: only a commit counts. An attempt that writes nothing, or fails for any reason, is repeated over the latest graph, since its reads may
+//! be old; except one that was ended by a user, or whose outcome is unknown. The user's rights are read too, and so validated.
+//! Cost: after failed attempts statements begin with the latest graph, at first the next one, then ever more of them
+//! ([`OldBases`](crate::cache::OldBases)).
 
 use super::Session;
 use super::request::Request;
@@ -19,17 +21,17 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::{Mode, OUTCOME_UNKNOWN};
 
-/// So old a graph is taken. The older it is, the more often what was read has been written since; the younger, the more often shards are asked.
+/// Age of the base at most. An older one conflicts more often; a younger one must be fetched from the shards more often.
 const OLD_BASE: Duration = Duration::from_millis(50);
 
 /// Shards were waited for in vain.
 const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
 
-/// What is final, although nothing was committed as far as is known: of whoever was ended by KILL, its client or a shutdown, waited for shards in vain, or
-/// does not know what became of its commit.
+/// Codes of final errors, although nothing is known to be committed: ended by KILL, the client or a shutdown; shards that do not answer; an unknown
+/// outcome of the commit.
 const FINAL: [&str; 3] = ["Neo.ClientError.Transaction.Terminated", UNAVAILABLE, OUTCOME_UNKNOWN];
 
-/// Of an attempt that wrote nothing; nobody is told.
+/// The code of an attempt that wrote nothing; no client sees it.
 const AGAIN: &str = "Tanglewood.TransientError.Cluster.Again";
 
 impl Session {
@@ -82,7 +84,7 @@ impl Session {
         (is_meant && known.old_bases.try_now()).then_some(known)
     }
 
-    /// One attempt over a graph that may lack what was committed just now.
+    /// One attempt over a graph that may lack the latest commits.
     pub(super) fn write_over_old_base(
         &self,
         request: &Request<'_>,

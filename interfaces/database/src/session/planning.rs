@@ -1,8 +1,7 @@
 //! From a text to a plan that can be ended: by its timeout, by an interruption, and where it is long by KILL.
 //!
-//! A short text is planned on the thread that asks, where the interrupter and the deadline watch over it. A long one is planned as a job on the
-//! executors, so it is listed like any query, charged to its tenant, and makes way for others. Either way planning counts its work
-//! ([`model::pace`]).
+//! A short text is planned on the calling thread, where the interrupter and the deadline watch over it. A long one is planned as a job on the
+//! executors, so it is listed like any query, charged to its tenant, and preempted for others. Either way planning counts its work ([`model::pace`]).
 
 use super::Session;
 use super::deadline::remaining;
@@ -19,11 +18,11 @@ use world::clock::monotonic_ns;
 /// A longer text is planned on the executors: it takes more than some 10 ms.
 pub const PLAN_HERE_TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// Watches over work on the thread that asks.
+/// Watches over work on the calling thread.
 struct Asking {
     deadline_ns: Option<u64>,
     interrupter: Interrupter,
-    /// Do walks over values end with the statement? Nothing may be made of what they find then.
+    /// Do walks over values end with the statement? Then their results must not be used.
     ends_walks: bool,
 }
 
@@ -70,8 +69,8 @@ impl Session {
         self.under(Asking { deadline_ns, interrupter: self.interrupter.clone(), ends_walks: false }, work)
     }
 
-    /// Does work that may search what a restricted reader is shown, such as for a name: the interrupter and the deadline end these searches. What
-    /// comes of a search that was ended is told to nobody, since the statement is over.
+    /// Does work that may search the data visible to a restricted reader, such as for a name: the interrupter and the deadline end these searches.
+    /// The result of a search that was ended reaches no client, since the statement is over.
     pub(super) fn searching<T>(
         &self,
         deadline_ns: Option<u64>,
@@ -83,7 +82,7 @@ impl Session {
         work()
     }
 
-    /// As [`Session::watched`], for work that waits for processes of a cluster and finds nothing that is kept: it ends as soon as the statement is over.
+    /// As [`Session::watched`], for work that waits for processes of a cluster and caches nothing: it ends as soon as the statement is over.
     pub(super) fn waited<T>(
         &self,
         deadline_ns: Option<u64>,

@@ -1,4 +1,4 @@
-//! One statement on its way through a session: what was asked for, within which limits, and what its summary begins with.
+//! One statement on its way through a session: its text, its limits, and the beginning of its summary.
 
 use crate::cache::Planned;
 use crate::notification::Notices;
@@ -17,7 +17,7 @@ pub(super) struct Request<'a> {
     pub(super) bytes_max: u64,
     pub(super) deadline_ns: Option<u64>,
     pub(super) plan: &'a Prepared,
-    /// What is suspicious about it, where that is told.
+    /// Its notices, if they are reported.
     pub(super) notices: Option<&'a Notices>,
     pub(super) started_ns: u64,
     /// The query that stands for the whole statement, where this is a part of it.
@@ -29,7 +29,7 @@ impl<'a> Request<'a> {
     pub(super) fn again(&self) -> Request<'a> {
         Request { params: self.params.clone(), notices: None, ..*self }
     }
-    /// What the summary of its answer begins with.
+    /// The initial summary of its answer.
     pub(super) fn summary(&self, session: &Session, snapshot: &Snapshot) -> Summary {
         let notifications = self.notices.map_or_else(Vec::new, |notices| {
             session.searching(self.deadline_ns, snapshot, || notices.now(snapshot))
@@ -39,7 +39,7 @@ impl<'a> Request<'a> {
 }
 
 impl Planned {
-    /// What the summary of an answer begins with.
+    /// The initial summary of an answer.
     pub(super) fn summary(&self, snapshot: &Snapshot) -> Summary {
         summary(&self.plan, self.notices.now(snapshot), snapshot)
     }

@@ -1,4 +1,4 @@
-//! What writes on its own is tried again where it conflicts.
+//! Retries of auto-commit writes that conflict.
 
 use super::Session;
 use crate::Error;
@@ -8,12 +8,12 @@ use transact::Transaction;
 
 /// First pause before a conflicting attempt is made again; doubled each time up to [`RETRY_PAUSE_MAX`].
 const RETRY_PAUSE: Duration = Duration::from_micros(50);
-/// Longest such pause.
+/// Longest pause between attempts.
 const RETRY_PAUSE_MAX: Duration = Duration::from_millis(10);
 
 impl Session {
-    /// Makes attempts until one succeeds, fails for good, or was one too many. Each is given the transaction that was refused before it,
-    /// which may have a turn to keep, and tells the one it used.
+    /// Makes attempts until one succeeds, fails for good, or was the last one allowed. Each gets the transaction that was refused before it, which
+    /// may have a write reservation to keep, and returns the one it used.
     pub(super) fn until_it_commits<T>(
         &self,
         mut attempt: impl FnMut(Option<Arc<Transaction>>) -> (Arc<Transaction>, Result<T, Error>),

@@ -1,10 +1,10 @@
 //! CREATE and DROP of indexes and constraints.
 //!
-//! What takes long, building an index and looking through existing data, is a job on the executors beside commits: listed, charged and ended
-//! like a query. Then the command itself is committed on the thread that asks; it looks only at what was committed meanwhile.
+//! Long work, building an index or validating existing data, is a job on the executors beside commits: listed, charged and ended like a query. Then
+//! the command itself is committed on the calling thread; it validates only commits since.
 //!
-//! In a transaction that a client began, a command waits for its commit, as drivers send it that begin a transaction for every statement. Such a
-//! transaction writes no data: each command is a commit of its own, and a rollback forgets them.
+//! In a transaction that a client began, a command waits for its commit, since drivers begin a transaction for every statement. Such a transaction
+//! writes no data: each command is a commit of its own, and a rollback forgets them.
 
 use super::Session;
 use super::transaction::{Open, PendingSchema};
@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 use store::{Catalog, StoreError};
 use transact::{ConstraintRequest, Engine, IndexRequest, Mode, Rule, TransactError};
 
-/// The code of what a transaction of this kind may not do.
+/// The code for statements that a transaction of this kind may not run.
 pub(super) const FORBIDDEN_IN_TRANSACTION: &str = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
 /// Commands about indexes and constraints in one transaction.
 const SCHEMA_COMMANDS_MAX: usize = 1_000;
@@ -76,8 +76,8 @@ impl Session {
         open.schema.push(PendingSchema { text: text.into(), command: command.clone() });
         Ok(())
     }
-    /// Carries out the commands of a transaction that is being committed; the version of the last commit. Each may take long, so what the user may do
-    /// is asked again before each.
+    /// Carries out the commands of a transaction that is being committed; returns the version of the last commit. Each may take long, so the user's
+    /// rights are checked again before each.
     ///
     /// # Errors
     /// That of the first that fails; those before it stay.
@@ -92,7 +92,7 @@ impl Session {
         Ok(self.database.engine().snapshot().commit_version())
     }
 
-    /// Carries the command out; what it added or removed.
+    /// Carries the command out; returns the counters of its changes.
     fn alter(
         &self,
         command: &SchemaCommand,
@@ -151,14 +151,14 @@ impl Session {
         Ok(counters)
     }
 
-    /// Is an index or a constraint hidden from whoever asks, or not there?
+    /// Is an index or a constraint hidden from the caller, or missing?
     fn hides_rule(&self, engine: &Engine, has: impl FnOnce(&Catalog) -> bool) -> bool {
         let restricted_view = self.restricted_view().filter(|restricted_view| restricted_view.hides());
         restricted_view
             .is_some_and(|restricted_view| !has(restricted_view.shown(engine.snapshot()).catalog()))
     }
 
-    /// Compiles the module of a program on the executors, as a query like any other: what is wrong with it, if anything is.
+    /// Compiles the module of a program on the executors, as a query like any other; returns what is wrong with it, if anything is.
     pub(super) fn check_program(
         &self,
         text: &str,
@@ -186,7 +186,7 @@ impl Session {
     }
 }
 
-/// What is not seen is not dropped, in the words for what is not there.
+/// A rule that the caller may not see is not dropped; the answer is that of a missing one.
 fn absent(allowed: bool, kind: &str, name: &str) -> Result<bool, TransactError> {
     match allowed {
         true => Ok(false),
@@ -194,7 +194,7 @@ fn absent(allowed: bool, kind: &str, name: &str) -> Result<bool, TransactError> 
     }
 }
 
-/// The numbers of what a command speaks of.
+/// The ids of the names in a command.
 fn resolve(
     engine: &Engine,
     target: &Target,

@@ -7,10 +7,10 @@ use transact::Mode;
 
 /// First pause before a conflicting transaction is tried again; doubled each time up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_micros(50);
-/// Longest such pause.
+/// Longest pause between attempts.
 const PAUSE_MAX: Duration = Duration::from_millis(10);
 
-/// An open transaction. It is committed when the function that was given it returns `Ok`.
+/// An open transaction. It is committed when the function that it was passed to returns `Ok`.
 pub struct TransactionScope<'s> {
     session: &'s mut Session,
 }
@@ -19,7 +19,7 @@ impl TransactionScope<'_> {
     /// Runs one statement.
     ///
     /// # Errors
-    /// The statement fails; the transaction is rolled back then, whatever the function does.
+    /// The statement fails; the transaction is then rolled back, whatever the function returns.
     pub fn query(&mut self, text: &str, params: Params) -> Result<QueryResult, Error> {
         self.session.query(text, params)
     }
@@ -35,8 +35,8 @@ impl Drop for TransactionScope<'_> {
 }
 
 impl Session {
-    /// Runs a transaction: what `work` does is committed as a whole, or nothing of it. Where it conflicts with another, `work` is called again, as often as
-    /// a single statement is tried; so it should change nothing outside of the transaction.
+    /// Runs a transaction: the writes of `work` are committed as a whole, or none of them. If it conflicts with another, `work` is called again, as
+    /// often as a single statement is retried; so it should have no effects outside of the transaction.
     ///
     /// ```
     /// use tanglewood_database::{Database, MEMORY, Options, params};
@@ -57,7 +57,7 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// What `work` says, unless it may succeed when it is tried again; the commit fails; a transaction is open already in this session.
+    /// An error of `work` that is not transient, or its last one; the commit fails; the session has an open transaction already.
     pub fn transaction<T>(
         &mut self,
         mut work: impl FnMut(&mut TransactionScope<'_>) -> Result<T, Error>,

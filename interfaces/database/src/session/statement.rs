@@ -1,4 +1,4 @@
-//! From a text to its answer: planned, held against what the session may do, and run as its kind asks.
+//! From a text to its answer: planned, authorised, and run by its kind.
 
 use super::Session;
 use super::deadline::{LOOK_EVERY, remaining};
@@ -26,7 +26,7 @@ use store::Snapshot;
 use transact::{Mode, Transaction};
 use world::failpoint;
 
-/// Bytes of a text in which READ NO OLDER THAN is looked for; behind them, and in longer texts, it asks for no more than it gets.
+/// Bytes of a text in which READ NO OLDER THAN is looked for; behind them, and in longer texts, the bound has no effect on the snapshot that is read.
 const BOUND_BYTES_MAX: usize = 256;
 const BOUNDED_TEXT_BYTES_MAX: usize = 64 << 10;
 
@@ -182,7 +182,7 @@ impl Session {
         Ok(QueryResult::of_batches(columns, vec![batch], snapshot, summary))
     }
 
-    /// Are the privileges of others shown to whoever asks?
+    /// May the caller see the privileges of others?
     fn lists_others(&self) -> bool {
         self.restricted_view()
             .is_none_or(|restricted_view| restricted_view.rights.allows_whole(Action::RoleManagement))
@@ -236,12 +236,12 @@ impl Session {
             None => QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary),
         })
     }
-    /// Looks after whoever asks: why they must not wait any longer, if that is so.
+    /// Checks the caller's interruption: returns the reason to stop waiting, if there is one.
     fn interrupted(&self) -> Option<&'static str> {
         self.meanwhile.iter().for_each(|meanwhile| meanwhile());
         self.interrupter.reason()
     }
-    /// At a gate of a cluster, waits until its replica has what was acknowledged.
+    /// At a gate of a cluster, waits until its replica has all acknowledged commits.
     fn await_replica(&self, limits: &Limits, started_ns: u64, what: &'static str) -> Result<(), Error> {
         if self.database.engine().is_gate() {
             let time = remaining(self.deadline(limits, started_ns))?;
@@ -278,14 +278,14 @@ impl Session {
         own.into_iter().chain(transaction).min()
     }
 
-    /// What this session sees now.
+    /// The snapshot that this session reads now.
     pub(super) fn view(&self) -> Result<Snapshot, Error> {
         Ok(match &self.transaction {
             Some(open) => open.transaction.snapshot(),
             None => self.committed()?,
         })
     }
-    /// How old what a text reads may be, where a cluster's gate can make use of that.
+    /// The age that a text allows for its snapshot, where a cluster's gate can make use of it.
     pub(super) fn age_of(&self, text: &str) -> Option<Duration> {
         if !self.database.engine().is_gate() || text.len() > BOUNDED_TEXT_BYTES_MAX {
             return None;
@@ -301,11 +301,11 @@ impl Session {
             None => cypher::no_older_than(text),
         }
     }
-    /// The graph as of the last commit, as whoever asks sees it. Shards are waited for as long as the statement may take.
+    /// The graph as of the last commit, as the caller may see it. Waits for shards until the statement's deadline.
     pub(super) fn committed(&self) -> Result<Snapshot, Error> {
         Ok(self.shown(self.waited(self.waits_until_ns, || self.database.latest())?))
     }
-    /// A snapshot as whoever asks sees it.
+    /// A snapshot as the caller may see it.
     pub(super) fn shown(&self, snapshot: Snapshot) -> Snapshot {
         match self.restricted_view() {
             Some(restricted_view) => restricted_view.shown(snapshot),
@@ -366,13 +366,13 @@ impl Session {
             }
         }
     }
-    /// Waits for the end of a job, where others can end it.
+    /// Waits for the end of a job; other sessions can end it.
     pub(super) fn wait(&self, job: &mut ResultStream) -> Result<(), Error> {
         let _ticket = self.ticket(job);
         while self.next_of(job)?.is_some() {}
         Ok(())
     }
-    /// Starts a statement that leaves nothing behind where it is not finished: here, if it is likely to be short, or on executors.
+    /// Starts a statement that leaves nothing behind if it is not finished: on this thread, if it is likely to be short, or on executors.
     pub(super) fn start(
         &self,
         request: &Request<'_>,
@@ -383,7 +383,7 @@ impl Session {
             None => self.start_on_executors(request, access),
         }
     }
-    /// Tries a statement on this thread. One that writes may leave a part of its writes in the transaction when it is not finished.
+    /// Tries a statement on this thread. A writing one may leave a part of its writes in the transaction if it is not finished.
     pub(super) fn try_here(
         &self,
         request: &Request<'_>,
@@ -418,7 +418,7 @@ impl Session {
         let ticket = if request.part_of.is_none() { self.ticket(&stream) } else { None };
         Ok((stream, ticket))
     }
-    /// Lists a query that was started, and lets others interrupt it.
+    /// Lists a query that was started, and registers it for interruption.
     pub(super) fn ticket(&self, stream: &ResultStream) -> Option<Ticket> {
         self.ticket_of(stream, self.transaction.as_ref().map(|open| &open.listed))
     }
@@ -432,7 +432,7 @@ impl Session {
     }
 }
 
-/// Waits for the end of a job, or until whoever asks was interrupted.
+/// Waits for the end of a job, or until the caller was interrupted.
 fn wait_interrupted(
     job: &mut ResultStream,
     interrupted: &dyn Fn() -> Option<&'static str>,
@@ -450,7 +450,7 @@ fn wait_interrupted(
     }
 }
 
-/// Does it change how far back the past is kept? To explain is not to do.
+/// Does it change how much history is kept? EXPLAIN does not.
 fn sets_history(statement: &Statement) -> bool {
     statement.mode != StatementMode::Explain
         && statement.parameters.iter().any(|name| name.starts_with(HISTORY_SET))

@@ -1,4 +1,4 @@
-//! The transaction that a session has open: begun, rolled back, broken by a statement that failed.
+//! The open transaction of a session: begun, rolled back, or broken by a failed statement.
 
 use super::deadline::{deadline_after, remaining, terminated};
 use super::{Limits, Session};
@@ -22,11 +22,11 @@ pub(super) struct Open {
     pub(super) broken: bool,
     /// When it has taken too long.
     pub(super) deadline_ns: Option<u64>,
-    /// As it is listed.
+    /// Its entry in the list of transactions.
     pub(super) listed: Arc<Listed>,
     /// The largest memory budget of its statements.
     pub(super) bytes_max: AtomicU64,
-    /// What it is allowed, where that is not everything.
+    /// Its restricted view, unless it may do everything.
     restricted_view: Option<Arc<RestrictedView>>,
     /// Commands about indexes and constraints, carried out by its commit. One that has some writes no data.
     pub(super) schema: Vec<PendingSchema>,
@@ -105,12 +105,12 @@ impl Session {
         });
         Ok(())
     }
-    /// Lists what begins now.
+    /// Lists a transaction that begins now.
     pub(super) fn listed(&self) -> Arc<Listed> {
         let (client, user) = (self.client.clone(), self.speaker.user.clone());
         self.database.transactions().begin(client, user, self.metadata.clone())
     }
-    /// Did somebody end the open transaction?
+    /// Was the open transaction terminated?
     pub(super) fn check_terminated(&mut self) -> Result<(), Error> {
         if !self.transaction.as_ref().is_some_and(|open| open.listed.is_terminated()) {
             return Ok(());
@@ -126,7 +126,7 @@ impl Session {
     pub(super) fn bytes_within(&self, limits: &Limits) -> u64 {
         limits.bytes_max.unwrap_or(self.database.options().query_bytes_max)
     }
-    /// What the scheduler is told of a request of this session that is a part of no other.
+    /// How the scheduler runs a request of this session that is a part of no other.
     ///
     /// # Errors
     /// Its deadline has passed.
@@ -138,7 +138,7 @@ impl Session {
         let payer = self.speaker.payer(self.database.accounts());
         Ok(Running { text, payer, timeout: remaining(deadline_ns)?, bytes_max, part_of: None })
     }
-    /// Begins a transaction; if it does again what was refused, it is not refused for ever.
+    /// Begins a transaction; one that retries a refused one is let through in the end.
     pub(super) fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {
         let (engine, mode) = (self.database.engine(), self.permitted(mode));
         let transaction = match refused {
@@ -151,11 +151,11 @@ impl Session {
     pub(super) fn begin_over(&self, latest: &Snapshot, mode: Mode) -> Transaction {
         self.database.engine().begin_over(latest, self.gatekeeper, self.permitted(mode)).of(self.party())
     }
-    /// Whose its transactions are, where that is somebody who may not do everything.
+    /// The party of its transactions, for users who may not do everything.
     fn party(&self) -> Option<Party> {
         self.restricted_view().map(|restricted_view| restricted_view.party.clone())
     }
-    /// Are the rights that the transaction began with still those of whoever asks?
+    /// Are the rights that the transaction began with still those of the caller?
     pub(super) fn still_allows(&mut self, open: &Open) -> Result<(), Error> {
         self.settle_rights()?;
         if open.is_of(self.allowed.restricted_view()) {

@@ -1,5 +1,5 @@
-//! What stands in the lists for a statement that is many queries, or none: from its beginning to its end one query, whose operator only
-//! waits. Who ends that ends the statement, which looks after it between its steps.
+//! A listed query that stands for a statement of many queries, or none, from its beginning to its end. Its operator only waits. Ending it ends the
+//! statement, which checks it between its steps.
 
 use super::Session;
 use crate::Error;
@@ -30,7 +30,7 @@ impl Whole {
         }
         self.ended.clone().map_or(Ok(()), Err)
     }
-    /// The statement holds so many bytes outside of its parts from now on. Goes on, unless it was ended.
+    /// Sets the bytes that the statement holds outside of its parts. Fails if it was ended.
     pub(super) fn holds(&mut self, bytes: u64) -> Result<(), Error> {
         let before = std::mem::replace(&mut self.held, bytes);
         if bytes > before {
@@ -43,7 +43,7 @@ impl Whole {
 }
 
 impl Session {
-    /// Starts what stands for a statement, and waits until it is let in.
+    /// Starts the query that stands for a statement, and waits until it is admitted.
     pub(super) fn start_whole(
         &self,
         text: &str,

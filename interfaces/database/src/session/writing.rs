@@ -1,4 +1,4 @@
-//! Statements that write: run to their end before they answer, and on their own committed before, tried again where they conflict.
+//! Statements that write: run to their end before they answer; auto-commit ones are committed before, and retried where they conflict.
 
 use super::Session;
 use super::committing::{Commit, check_written};
@@ -13,13 +13,13 @@ use store::Snapshot;
 use transact::{Mode, Transaction};
 use world::clock::monotonic_ns;
 
-/// What a writing statement left behind when it had run.
+/// The result of a writing statement that has run.
 pub(super) struct Written {
     columns: Arc<[Arc<str>]>,
     batches: Vec<model::Batch>,
     counters: Counters,
     profile: Option<(String, plan::explain::PlanDescription)>,
-    /// What the nodes of its plan did, where it is traced.
+    /// Counters of the nodes of its plan, if it is traced.
     measured: Option<Vec<execute::NodeProfile>>,
 }
 
@@ -104,7 +104,7 @@ impl Session {
         result.set_commit_version(commit_version);
         Ok(result)
     }
-    /// Tries a writing statement on this thread. None if it is not for here; then the transaction may hold a part of its writes.
+    /// Tries a writing statement on this thread. None if it must run on executors; then the transaction may hold a part of its writes.
     pub(super) fn write_here(
         &self,
         request: &Request<'_>,
@@ -124,7 +124,7 @@ impl Session {
         self.run_to_end(request, &transaction, stream)
     }
 
-    /// Its rows are kept until its end, on the statement's account.
+    /// Its rows are buffered until its end, on the statement's account.
     fn run_to_end(
         &self,
         request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! How often the process died while a standing query was being installed.
+//! Counts deaths of the process while a standing query was being installed.
 //!
 //! ```text
 //!   no file ──open──> the file, without names ──all installed──> no file
@@ -7,11 +7,11 @@
 //!                     one by one: the file names the query and how often it was begun, then forgets it
 //! ```
 //!
-//! Question: an installation may end the whole process, so that nobody is left to set the query aside; how does the next open know? Idea: a
-//! small file beside the graph, replaced in one step and synced, says that queries are being installed. Where an open finds it, the process died
-//! at that; from then on the file says before each installation which query it is. One that was begun [`DEATHS_MAX`] times and ended
-//! none of them is set aside. Whoever stops the process in just that moment is taken for a death too; RETRY undoes that.
-//! Cost: two writes of a few bytes at an open; one for each query after a death. Where the disk refuses, queries are installed even so.
+//! Problem: an installation may end the whole process, so that nothing is left to set the query aside; how does the next open know? Idea: a small
+//! file beside the graph, replaced in one step and synced, says that queries are being installed. If an open finds it, the process died during an
+//! installation; from then on the file names each query before it is installed. One that was begun [`DEATHS_MAX`] times without an end is set aside.
+//! A process that is killed in just that moment counts as a death too; RETRY undoes that. Cost: two writes of a few bytes at an open; one for each
+//! query after a death. If the disk refuses, queries are installed even so.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use world::disk::{Disk, replace_whole};
 
-/// Deaths after which a query is not tried again unless it is asked for.
+/// Deaths after which a query is installed again only by RETRY.
 pub const DEATHS_MAX: u32 = 3;
 
 /// The file beside the graph. It holds JSON: the names of the queries that were begun, and how often.
@@ -35,12 +35,12 @@ pub(super) struct Attempts {
 #[derive(Default)]
 struct Inner {
     begun: BTreeMap<String, u32>,
-    /// Each query is named before it is installed.
+    /// Is each query named before it is installed?
     one_by_one: bool,
 }
 
 impl Attempts {
-    /// What the last process left in the folder.
+    /// Reads the file that the last process left in the folder.
     pub fn read(place: Option<(Arc<dyn Disk>, PathBuf)>) -> Attempts {
         let left = place.as_ref().and_then(|(disk, folder)| {
             let file = folder.join(FILE);
@@ -50,7 +50,7 @@ impl Attempts {
         let begun = left.as_deref().and_then(|left| serde_json::from_slice(left).ok()).unwrap_or_default();
         Attempts { place, inner: Mutex::new(Inner { begun, one_by_one: left.is_some() }) }
     }
-    /// Why a query is not to be installed, if it is not.
+    /// The reason not to install a query, if there is one.
     pub fn refusal(&self, name: &str) -> Option<String> {
         let deaths = *self.inner.lock().begun.get(name)?;
         let why = format!("the process ended {deaths} times while it was being installed");
@@ -71,7 +71,7 @@ impl Attempts {
             self.write(&inner.begun);
         }
     }
-    /// Its installation ended, in whatever way. Nothing is written: what comes next is.
+    /// Its installation ended, in whatever way. Writes nothing: the next step does.
     pub fn ended(&self, name: &str) {
         self.inner.lock().begun.remove(name);
     }
@@ -89,7 +89,7 @@ impl Attempts {
         inner.one_by_one = true;
         self.settle(&inner.begun);
     }
-    /// The file as it is while none is being installed: there only if it has names.
+    /// Writes the file as it is while no query is installed: removed unless it has names.
     fn settle(&self, begun: &BTreeMap<String, u32>) {
         if !begun.is_empty() {
             return self.write(begun);

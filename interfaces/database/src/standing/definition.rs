@@ -1,4 +1,4 @@
-//! A standing query as the catalogue keeps it: the statement that creates it.
+//! The definition of a standing query in the catalogue: the statement that creates it.
 
 use crate::accounts::DEFAULT_TENANT;
 use crate::error::in_text;
@@ -13,14 +13,14 @@ use std::time::Duration;
 use store::{Entries, EntryKind, EntryTable, Snapshot};
 use transact::Retention;
 
-/// What an entry of the catalogue says of a query.
+/// The content of a query's entry.
 #[derive(Clone)]
 pub(crate) struct Definition {
     pub name: Name,
     pub text: Name,
-    /// Who pays for it.
+    /// The tenant that pays for it.
     pub tenant: Name,
-    /// How long its changes can be asked for again, where that is said.
+    /// How long its changes are retained, if set.
     pub retain: Option<Retain>,
 }
 
@@ -60,7 +60,7 @@ impl Definition {
         let (name, text, retain) = (self.name.clone(), self.text.clone(), self.retain);
         StandingCommand::Create { name, if_not_exists: false, tenant, text, retain }.to_string()
     }
-    /// What it asks, ready to be kept.
+    /// Its query, planned for maintenance.
     ///
     /// # Errors
     /// The text is no query.
@@ -80,14 +80,13 @@ impl Definition {
     }
 }
 
-/// How long the changes of a standing query can be asked for again, if its entry can be read.
+/// How long the changes of a standing query are retained, if its entry can be read.
 pub(crate) fn retained(entries: &Entries, name: &str) -> Option<Retain> {
     let definition = Definition::read(name, entries.get(EntryKind::STANDING, name)?).ok()?;
     Some(definition.retain.unwrap_or(RETAIN_DEFAULT))
 }
 
-/// How long commits are to be kept by these entries: as long as the standing query asks that asks longest. An entry that cannot be read
-/// asks nothing.
+/// How long commits are kept for these entries: the longest retention of any standing query. An entry that cannot be read counts for nothing.
 pub(crate) fn retention() -> Retention {
     let known: Mutex<Option<(Arc<EntryTable>, Duration)>> = Mutex::default();
     Arc::new(move |entries| {

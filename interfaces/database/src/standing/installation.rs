@@ -6,10 +6,9 @@
 //!                 └─ RETRY ──┴──> set aside
 //! ```
 //!
-//! Question: a standing query may be damaged, may fail, or may need hours for its first answer. How does the database open even so?
-//! Idea: the open only reads the entries. Each query has a state under its name from then on, so it is listed and can be dropped whatever
-//! becomes of it; whoever subscribes waits for a bounded time. A query whose installation does not end within [`INSTALL_TIME_MAX`], or
-//! that passes a limit of memory, is set aside with the reason.
+//! Problem: a standing query may be damaged, may fail, or may need hours for its first answer; the database must open even so. Idea: the open only
+//! reads the entries. Each query has a state under its name from then on, so it is listed and can be dropped in any state; a subscriber waits for a
+//! bounded time. A query whose installation does not end within [`INSTALL_TIME_MAX`], or that passes a limit of memory, is set aside with the reason.
 //! So is one at whose installation the process died too often (see [`Attempts`]).
 //! Invariant: a name is here, or with the keeper, or nowhere; but for a moment between two states it may be in both.
 
@@ -38,9 +37,9 @@ const WAIT_TIME_MAX: Duration = Duration::from_secs(30);
 enum Stage {
     /// It is installed as soon as those before it are.
     Waiting(Definition),
-    /// Its first answer is being made; it can be told to end.
+    /// Its first answer is being computed; this can be ended.
     Installing(Arc<Installing>),
-    /// Somebody creates it, and has not been answered yet.
+    /// A session creates it, and has not been answered yet.
     Creating,
     SetAside(Error),
 }
@@ -89,10 +88,10 @@ impl Installations {
         }
         Installations { names: Mutex::new(names), changed: Condvar::new(), attempts }
     }
-    /// Takes a name for a query that is being created; what comes back gives it up again.
+    /// Reserves a name for a query that is being created; dropping the guard frees it.
     ///
     /// # Errors
-    /// The name is taken, here or where `is_kept` says so.
+    /// The name is taken, here or according to `is_kept`.
     pub fn reserve(
         &self,
         name: &str,
@@ -108,10 +107,10 @@ impl Installations {
         names.pending.insert(name.into(), pending);
         Ok(Reserved { installations: self, name: name.into() })
     }
-    /// Waits until the query of this name is neither waiting nor installed nor created, or for a bounded time.
+    /// Waits until the query of this name is neither waiting nor installing nor creating, or for a bounded time.
     ///
     /// # Errors
-    /// It is not ready in time, or set aside; whoever asks was interrupted.
+    /// It is not ready in time, or set aside; the caller was interrupted.
     pub fn await_ready(&self, name: &str, asks: &Creator<'_>) -> Result<(), Error> {
         let time = asks.time.map_or(WAIT_TIME_MAX, |time| time.min(WAIT_TIME_MAX));
         let until_ns = after_ns(time);
@@ -158,7 +157,7 @@ impl Installations {
             _ => None,
         }
     }
-    /// Waits until nobody creates a query of this name any more; true if there is one then.
+    /// Waits until no session creates a query of this name any more; true if there is one then.
     pub fn await_created(&self, name: &str) -> bool {
         let mut names = self.names.lock();
         loop {
@@ -206,7 +205,7 @@ impl Installations {
         };
         names.pending.iter().map(describe).collect()
     }
-    /// Names of those of the catalogue whose first answer is not made yet.
+    /// Names of queries in the catalogue whose first answer is not computed yet.
     pub fn waiting(&self) -> Vec<String> {
         let names = self.names.lock();
         let waits = |pending: &Pending| matches!(pending.stage, Stage::Waiting(_) | Stage::Installing(_));
@@ -221,7 +220,7 @@ impl Installations {
         };
         names.pending.iter().filter_map(aside).collect()
     }
-    /// The database closes: what is being installed ends, what waits is not begun.
+    /// The database closes: the running installation is ended, and waiting ones are not begun.
     pub fn close(&self) {
         let mut names = self.names.lock();
         names.is_closed = true;
@@ -318,10 +317,10 @@ impl Installations {
     }
 }
 
-/// How often whoever waits looks whether it is still wanted.
+/// How often a waiting caller checks whether it may go on, in nanoseconds.
 const LOOK_EVERY_NS: u64 = 50_000_000;
 
-/// A name that is taken for a query while it is created.
+/// A name that is reserved for a query while it is created.
 pub(super) struct Reserved<'a> {
     installations: &'a Installations,
     name: String,
@@ -334,7 +333,7 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// Installs queries on a thread of its own. It does not keep the database open: whoever closes or drops it ends the installation.
+/// Installs queries on a thread of its own. It does not keep the database open: closing the database ends the installation.
 struct Installer {
     maker: Maker,
     installations: Arc<Installations>,

@@ -1,4 +1,4 @@
-//! Makes standing queries, and lets clients read them.
+//! Creates standing queries, and opens subscriptions.
 
 use super::definition::Definition;
 use super::restricted::RestrictedAnswers;
@@ -13,19 +13,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use transact::Engine;
 
-/// How soon a turn that found somebody in its way is tried again.
+/// Pause of a turn that found a lock taken, in nanoseconds.
 const TRY_AGAIN_NS: u64 = 100_000;
 
-/// How often whoever waits for a first answer looks whether it may go on.
+/// How often a caller that waits for a first answer checks whether it may go on.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Share of an executor that standing queries have, as a tenant has that was given none.
 pub(super) const SHARE: u32 = 100;
 
-/// Feeds the queries of one place, on the executor of that number.
+/// Feeds the queries that are placed on one executor.
 pub(super) struct Feeding {
     pub keeper: Keeper,
-    /// Answers for those from whom something is hidden.
+    /// Answers for readers with restricted rights.
     pub restricted: Arc<RestrictedAnswers>,
     pub at: usize,
 }
@@ -57,21 +57,21 @@ pub(super) struct Maker {
     pub bytes_max: u64,
 }
 
-/// Who makes or reads a query: on whose account that is done, and who waits for it.
+/// The creator or reader of a query: the account that is charged, and the caller that waits.
 pub(crate) struct Creator<'a> {
     pub payer: Payer,
     /// The first answer, or a subscription until it begins, may take so long.
     pub time: Option<Duration>,
-    /// Looks after whoever asks: why they must not wait any longer, if that is so. Asked every few milliseconds, without a lock.
+    /// Checks the caller's interruption: returns the reason to stop waiting. Called every few milliseconds, without a lock.
     pub interrupted: &'a dyn Fn() -> Option<&'static str>,
-    /// What it may see, where that is not everything.
+    /// Its restricted view, unless it may do everything.
     pub restricted_view: Option<Arc<RestrictedView>>,
     /// Waits for the end of a job.
     pub wait: &'a dyn Fn(&mut ResultStream) -> Result<(), Error>,
 }
 
 impl Creator<'static> {
-    /// The database itself, which nobody interrupts.
+    /// The database itself, which is never interrupted.
     pub fn itself() -> Creator<'static> {
         let wait = &|job: &mut ResultStream| Ok(job.next().transpose().map(drop)?);
         Creator { payer: Payer::default(), time: None, interrupted: &|| None, restricted_view: None, wait }
@@ -89,7 +89,7 @@ pub(super) fn await_within(job: &mut ResultStream, bounds: &Installing) -> Resul
 }
 
 impl Maker {
-    /// Makes a query for which `payer` pays from then on. Its first answer is a job on the executors, on the account of who makes it.
+    /// Creates a query that is charged to `payer` from then on. Its first answer is a job on the executors, on the creator's account.
     pub fn make(
         &self,
         definition: &Definition,
@@ -134,7 +134,7 @@ impl Maker {
         }
         ended.outcome()?
     }
-    /// Reads a query. What the reader has missed is looked up by a job, on the reader's account.
+    /// Subscribes to a query. Changes that the reader has missed are looked up by a job, on the reader's account.
     pub fn subscribe(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! The standing queries of one database: those that run, and those that do not yet.
+//! The standing queries of one database, running and not yet installed.
 
 use super::attempts::Attempts;
 use super::installation::Installations;
@@ -14,10 +14,10 @@ use std::time::Duration;
 use store::{Entries, EntryKind, EntryTable};
 use world::disk::Disk;
 
-/// What one database needs to keep its standing queries.
+/// State of the standing queries of one database.
 pub(crate) struct StandingQueries {
     pub(super) keeper: Keeper,
-    /// Answers for those from whom something is hidden.
+    /// Answers for readers with restricted rights.
     pub(super) restricted: Arc<RestrictedAnswers>,
     pub(super) wake: OnceLock<RootHandle>,
     /// Those that do not run yet.
@@ -50,7 +50,7 @@ impl StandingQueries {
     pub fn await_installed(&self, time: Duration) {
         self.installations.await_rest(time);
     }
-    /// Names of those of the catalogue whose first answer is not made yet.
+    /// Names of queries in the catalogue whose first answer is not computed yet.
     pub fn waiting(&self) -> Vec<String> {
         self.installations.waiting()
     }
@@ -58,7 +58,7 @@ impl StandingQueries {
     pub fn set_aside(&self) -> Vec<SetAside> {
         self.installations.set_aside()
     }
-    /// The entries that were heard of last, if these are others; they are heard of from now on.
+    /// Remembers these entries; returns the ones before, if they differ.
     pub(super) fn hear(&self, entries: &Entries) -> Option<Arc<EntryTable>> {
         let told = entries.table(EntryKind::STANDING).cloned();
         let mut heard = self.heard.lock();

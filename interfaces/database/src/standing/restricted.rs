@@ -1,8 +1,9 @@
-//! Answers of standing queries for those from whom something is hidden: kept once for all who have the same rights, as long as one of them reads.
+//! Answers of standing queries under restricted rights: maintained once for all readers with the same rights, as long as one of them reads.
 //!
-//! Idea: the definition is one, the answers are many. Whoever subscribes under a restriction has its query kept a second time, over the graph as the
-//! restriction shows it, on its own account. All who have the same rights share that. Invariant: nothing that such a reader is told was computed from
-//! what is hidden from it. Cost: that of a standing query for each set of rights that reads it; what nobody reads for some seconds is let go.
+//! Idea: the definition is one, the answers are many. For a subscriber under a restriction the query is maintained a second time, over the graph as
+//! the restriction shows it, on the subscriber's account. All readers with the same rights share that answer. Invariant: nothing that such a reader
+//! receives was computed from data hidden from it. Cost: that of a standing query for each set of rights that reads it; an answer without readers is
+//! dropped after some seconds.
 
 use crate::Error;
 use crate::roles::RestrictedView;
@@ -12,31 +13,31 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use world::clock::monotonic_ns;
 
-/// Sets of rights for which answers are kept at once.
+/// Sets of rights for which answers are maintained at once.
 const RIGHTS_MAX: usize = 64;
-/// An answer that nobody reads is let go after one to two times this.
+/// An answer without readers is dropped after one to two times this, in nanoseconds.
 const IDLE_NS: u64 = 10_000_000_000;
 
-/// The keepers of answers, by the rights that they are kept for.
+/// The keepers of answers, by the rights that they are maintained for.
 #[derive(Default)]
 pub(crate) struct RestrictedAnswers {
     keepers: Mutex<Vec<RestrictedKeeper>>,
     swept_ns: Mutex<u64>,
 }
 
-/// Held by who looks for an answer, makes it where it is missing, and begins to read it.
+/// Held by a session that looks for an answer, makes it if it is missing, and begins to read it.
 pub(super) type AnswerTurn = Arc<Mutex<()>>;
 
 struct RestrictedKeeper {
     restricted_view: Weak<RestrictedView>,
     keeper: Keeper,
     making: AnswerTurn,
-    /// Queries that nobody read when this was looked at last.
+    /// Queries without readers at the last sweep.
     idle: BTreeSet<String>,
 }
 
 impl RestrictedAnswers {
-    /// The keeper for these rights, and what is held by who makes an answer there.
+    /// The keeper for these rights, and the lock of a session that makes an answer there.
     pub fn keeper(
         &self,
         restricted_view: &Arc<RestrictedView>,
@@ -77,7 +78,7 @@ impl RestrictedAnswers {
             let _ = known.keeper.drop_query(name);
         }
     }
-    /// As [`Keeper::turn`], of all of them.
+    /// As [`Keeper::turn`], for all keepers.
     pub fn turn(&self, at: usize) -> TurnEnd {
         let keepers: Vec<Keeper> = self.keepers.lock().iter().map(|known| known.keeper.clone()).collect();
         let ends: Vec<TurnEnd> = keepers.iter().map(|keeper| keeper.turn(at)).collect();
@@ -87,7 +88,7 @@ impl RestrictedAnswers {
     pub fn take_spent(&self, at: usize) -> Vec<(u32, u64)> {
         self.keepers.lock().iter().flat_map(|known| known.keeper.take_spent(at)).collect()
     }
-    /// Lets go what nobody has read for a while.
+    /// Drops answers without readers since the last sweep.
     pub fn sweep(&self) {
         let Some(mut swept_ns) = self.swept_ns.try_lock() else { return };
         let now_ns = monotonic_ns();
@@ -112,7 +113,7 @@ impl RestrictedAnswers {
             }
         }
     }
-    /// When there is something to let go at the earliest; never where no answer is kept.
+    /// The earliest time of the next sweep; never where there is no answer.
     pub fn next_sweep_ns(&self) -> Option<u64> {
         let has_some = !self.keepers.lock().is_empty();
         has_some.then(|| self.swept_ns.lock().saturating_add(IDLE_NS))
@@ -124,7 +125,7 @@ impl RestrictedAnswers {
 }
 
 impl RestrictedKeeper {
-    /// Has anybody these rights? If not, nobody reads: whoever does holds them.
+    /// Does a session have these rights? If not, there are no readers: each reader holds them.
     fn is_wanted(&self) -> bool {
         let is_wanted = self.restricted_view.strong_count() > 0;
         if !is_wanted {
@@ -132,7 +133,7 @@ impl RestrictedKeeper {
         }
         is_wanted
     }
-    /// Queries that nobody reads, now and when this was asked last.
+    /// Queries without readers, now and at the last call.
     fn idle(&mut self) -> Vec<String> {
         let unread = self.keeper.list().into_iter().filter(|query| query.subscribers == 0);
         let unread: BTreeSet<String> = unread.map(|query| query.name).collect();

@@ -12,15 +12,15 @@ use store::Snapshot;
 use transact::Point;
 use world::clock::{monotonic_ns, span_ns};
 
-/// A subscription as rows. Columns in front of those of the query: the commit's place and time, how many times the row came (positive)
-/// or went (negative), and the mark. Behind the last row of a commit, and of the snapshot, comes a row with difference 0 and the mark to
-/// resume from; no other row has one. In the envelope of upserts the third says what became of the key
-/// (`upsert`, `delete`, `key_violation`, `progress`); of a row that is gone only the key is said.
+/// A subscription as rows. Columns in front of those of the query: the commit's version and time, the delta (how many times the row came, if
+/// positive, or went, if negative), and the mark. Behind the last row of a commit, and of the snapshot, comes a row with delta 0 and the mark to
+/// resume from; no other row has one. In the envelope of upserts the third column is the operation on the key (`upsert`, `delete`, `key_violation`,
+/// `progress`); of a row that is gone only the key is given.
 pub(crate) struct SubscriptionRows {
     subscription: Subscription,
     /// A mark came first, where there is one before the first commit.
     has_begun: bool,
-    /// When the last mark of commits that changed nothing is told, the next may be [`PROGRESS_EVERY`] later; it waits here.
+    /// When the last mark of commits that changed nothing is emitted, the next may be [`PROGRESS_EVERY`] later; it waits here.
     next_progress_ns: u64,
     progress: Option<Event>,
     database: Database,
@@ -28,10 +28,10 @@ pub(crate) struct SubscriptionRows {
     cancelled: Mutex<Option<String>>,
     interrupter: Option<Interrupter>,
     credential: Option<Credential>,
-    /// Who reads as that user, where it is another.
+    /// The user who logged on, if it reads as another.
     impersonator: Option<Impersonator>,
     allowed: Allowed,
-    /// The rights that the subscription began with, where they are not everything.
+    /// The rights that the subscription began with, unless it may do everything.
     restricted_view: Option<Arc<RestrictedView>>,
 }
 
@@ -76,7 +76,7 @@ impl SubscriptionRows {
             restricted_view: None,
         })
     }
-    /// Of somebody who may not do everything.
+    /// Sets the restricted view of its reader.
     pub fn seen_with(self, restricted_view: Option<Arc<RestrictedView>>) -> SubscriptionRows {
         SubscriptionRows { restricted_view, ..self }
     }
@@ -87,7 +87,7 @@ impl SubscriptionRows {
             .as_ref()
             .map_or_else(|| snapshot.clone(), |restricted_view| restricted_view.shown(snapshot.clone()))
     }
-    /// Ends when this says so, or when whoever logged on is not welcome any more.
+    /// Ends on this interruption, or when the credential is no longer valid.
     pub fn until(
         self,
         interrupter: Interrupter,
@@ -104,7 +104,7 @@ impl SubscriptionRows {
     pub fn cancel(&self, reason: &str) {
         *self.cancelled.lock() = Some(reason.to_string());
     }
-    /// Waits for the next event, however long. `snapshot` becomes the newest: what nodes and relationships in the rows are shown from.
+    /// Waits for the next event, however long. Sets `snapshot` to the newest one, in which nodes and relationships of the rows are resolved.
     pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<Option<Batch>, Error> {
         loop {
             if let Some(batch) = self.next_timeout(LOOK_EVERY, snapshot)? {
@@ -139,7 +139,7 @@ impl SubscriptionRows {
         };
         Ok(Some(self.batch(event.at(), told)))
     }
-    /// Is whoever logged on still welcome, and does it still see what it saw when it began?
+    /// Is the credential still valid, and are the reader's rights those that it began with?
     fn check_reader(&mut self) -> Result<(), Error> {
         let Some(credential) = &self.credential else { return Ok(()) };
         credential.check()?;
@@ -171,7 +171,7 @@ impl SubscriptionRows {
         self.restricted_view = now.cloned();
         Ok(())
     }
-    /// The next event, if it comes in time. Of marks of progress that come soon after each other only the last is told.
+    /// The next event, if it comes in time. Of marks of progress in close succession only the last is emitted.
     fn next_event(&mut self, timeout: Duration) -> Result<Option<Event>, Error> {
         let until_ns = monotonic_ns().saturating_add(nanoseconds(timeout));
         let due_ns = self.next_progress_ns;
@@ -198,7 +198,7 @@ impl SubscriptionRows {
             }
         }
     }
-    /// What an event tells: the third column, and those of the query.
+    /// The rows of an event: the third column, and those of the query.
     fn told(&mut self, rows: &[(Row, isize)]) -> Vec<(Value, Vec<Value>)> {
         let subscription = &self.subscription;
         let Some(upserts) = &mut self.upserts else {

@@ -6,8 +6,8 @@ use model::Value;
 use plan::users::{Password, UserCommand};
 use std::sync::Arc;
 
-/// Carries out a command of whoever asks: the user's name, with what it logged on, and whether it may do everything. Returns with what it is logged on from now on, where
-/// it gave itself another password.
+/// Carries out a command of a caller: its user's name, its credential, and whether it may do everything. Returns the new credential, if it changed
+/// its own password.
 pub(crate) fn carry_out(
     command: &UserCommand,
     params: &Params,
@@ -52,7 +52,7 @@ pub(crate) fn carry_out(
     Ok(None)
 }
 
-/// Only who still knows the password may change it: a session that was left open is not enough.
+/// A change of the own password needs the old one: a session that was left open is not enough.
 fn change_own(credential: Option<&Credential>, from: &str, to: &str) -> Result<Credential, Error> {
     let code = "Neo.ClientError.Statement.ArgumentError";
     let Some(credential) = credential else {
@@ -100,7 +100,7 @@ fn text<'a>(password: &'a Password, params: &'a Params) -> Result<&'a str, Error
     found.ok_or_else(|| Error::new(code, "a password is a text"))
 }
 
-/// What SHOW USERS lists, or SHOW CURRENT USER of one. A user whose entry cannot be read is suspended: nobody can log on as it.
+/// The rows of SHOW USERS, or of SHOW CURRENT USER for one. A user whose entry cannot be read is suspended: it cannot log on.
 pub(crate) fn listed(users: &Users, only: Option<&str>) -> Vec<Vec<Value>> {
     let snapshot = users.database.snapshot();
     let entries = snapshot.catalog().entries();

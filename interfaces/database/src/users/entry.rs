@@ -1,11 +1,11 @@
 //! The content of a user's entry. Drawn in docs/formats/catalogue.md.
 
-/// What it begins with: kind and version.
+/// Its first line: kind and version.
 const HEAD: &str = "user 1";
 const HASH: &str = "password ";
 const SUSPENDED: &str = "suspended";
 
-/// A user as it is kept.
+/// The content of a user's entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     /// The salted hash of its password, in the PHC string format.
@@ -23,7 +23,7 @@ impl User {
     /// Inverse of [`User::encode`].
     ///
     /// # Errors
-    /// What is wrong, as a clause. It never repeats what stands there.
+    /// The damage, as a clause. It never repeats the content.
     pub fn decode(entry: &[u8]) -> Result<User, String> {
         let text = std::str::from_utf8(entry).map_err(|_| "it is no text".to_string())?;
         if !text.ends_with('\n') {

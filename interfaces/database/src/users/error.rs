@@ -1,4 +1,4 @@
-//! Limits of users and their passwords, and why users could not be read or changed.
+//! Limits of users and their passwords, and errors of reading and changing users.
 
 use crate::Error;
 use std::fmt;

@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 /// Computing a hash takes 19 MiB and tens of milliseconds: one after the other.
 static HASHING: Mutex<()> = Mutex::new(());
 
-/// Someone's hash, to be compared with for nothing: its password is not known to anybody.
+/// A hash to compare with when there is no such user; its password is unknown to everybody.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5$\
                       AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-/// What a hash may ask for: a damaged one must not cost gigabytes.
+/// Bounds of a hash's parameters: a damaged one must not cost gigabytes.
 const MEMORY_KIB_MAX: u32 = 1 << 17;
 /// Passes over that memory.
 const PASSES_MAX: u32 = 16;
@@ -36,7 +36,7 @@ fn parse(hash: &str) -> Result<(PasswordHash<'_>, argon2::Params), String> {
     Ok((parsed, params))
 }
 
-/// The hash of a new password of this user, which must have so many characters beside the user's name, and never fewer than eight.
+/// The hash of a new password of this user. It must have `chars_min` characters beside the user's name, and never fewer than eight.
 pub(super) fn hash(password: &str, user: &str, chars_min: usize) -> Result<String, UsersError> {
     let chars_min = chars_min.max(PASSWORD_CHARS_MIN);
     if password.len() > PASSWORD_BYTES_MAX || own_chars(password, user) < chars_min {
@@ -49,7 +49,7 @@ pub(super) fn hash(password: &str, user: &str, chars_min: usize) -> Result<Strin
     Ok(hashed.expect("the parameters are the crate's own").to_string())
 }
 
-/// Characters of a password without the user's name, in whatever case.
+/// Characters of a password without the user's name, in any case.
 fn own_chars(password: &str, user: &str) -> usize {
     let (password, user) = (password.to_lowercase(), user.to_lowercase());
     if user.is_empty() { password.chars().count() } else { password.replace(&user, "").chars().count() }

@@ -2,7 +2,7 @@
 //! keep the order of real time (linearizability, Herlihy and Wing).
 //!
 //! The replicated log is the order of all changes, so no search over orders is needed: the point of a change is its entry, that of a question the
-//! first state that fits. An order holds for ever, so it may be told from any state that has it, also an old one; all other answers may not.
+//! first state that fits. An order holds for ever, so it may be answered from any state that has it, also an old one; all other answers may not.
 
 use super::history::{Call, Observation, Operation};
 use super::twin::{self, Named, Twin};
@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::AddAssign;
 
-/// What histories held.
+/// Counters of histories.
 #[derive(Default, Debug, Clone, Copy)]
 pub(super) struct Tally {
     pub(super) writes: u64,
@@ -100,7 +100,7 @@ fn replay(world: &World) -> Checked {
     Checked { log, answers, named, twin }
 }
 
-/// All replicas hold what the twin holds: nothing was carried out twice, no reference is lost, none is left behind.
+/// All replicas equal the twin: nothing was applied twice, no reference is lost, none is left behind.
 fn replicas(world: &World, twin: &Twin) {
     for machine in world.machines() {
         let machine = machine.0.read();

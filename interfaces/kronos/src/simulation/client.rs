@@ -1,4 +1,4 @@
-//! A client of the simulation: one call at a time, sent again until it is answered, and its own account of what it holds.
+//! A client of the simulation: one call at a time, repeated until it is answered, and its own record of its references.
 
 use super::history::{Observation, Operation};
 use crate::wire::v1;
@@ -11,7 +11,7 @@ const HELD_MAX: usize = 10;
 /// Events of others that a client may hear of.
 const HEARD_MAX: usize = 24;
 
-/// Names of events that clients tell each other.
+/// Names of events that clients share.
 #[derive(Default)]
 pub(super) struct Heard(Vec<u64>);
 
@@ -39,7 +39,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// What it asks next, with its request number.
+    /// Its next call, with the request number.
     pub(super) fn next(&mut self, chance: &mut Chance, heard: &Heard) -> (Operation, u64) {
         if chance.below(80) == 0 {
             // It dies, and another one takes its place.

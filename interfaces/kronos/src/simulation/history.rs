@@ -1,11 +1,11 @@
-//! What clients asked and what they were told.
+//! Calls of clients and their answers.
 
 use crate::service::Service;
 use crate::wire::v1::{self, kronos_server::Kronos};
 use std::sync::Arc;
 use tonic::{Code, Request, Status};
 
-/// What a client asks.
+/// A call of a client.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Operation {
     Open { lease_ms: u32 },
@@ -18,7 +18,7 @@ pub(super) enum Operation {
     Query(Vec<(u64, u64)>),
 }
 
-/// What it was told.
+/// An answer.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Observation {
     Opened(u64),

@@ -1,7 +1,7 @@
 //! The plain twin of the machine: sets and lists, every question answered by a search over all orders that were ever assigned.
 //!
-//! Names of events and sessions are taken from what the servers gave out, and must be new. Orders are never forgotten here, also where their
-//! events are gone, so an order that is withdrawn is noticed.
+//! Names of events and sessions are taken from the servers' answers, and must be new. Orders are never forgotten here, also where their events are
+//! gone, so an order that is withdrawn is noticed.
 
 use super::history::Observation;
 use crate::wire::v1::Order;
@@ -73,7 +73,7 @@ pub(super) struct Twin {
 }
 
 impl Twin {
-    /// What entry `applied` of the log answers. `given` is what the servers answered, for the names in it.
+    /// The answer of entry `applied` of the log. `given` is the servers' answer, for the names in it.
     pub(super) fn apply(&mut self, entry: &Entry, given: &Observation) -> Observation {
         let at = self.applied;
         self.applied += 1;
@@ -190,7 +190,7 @@ impl Twin {
         }
     }
 
-    /// Removes what has no name and nothing before it, until there is nothing more to remove.
+    /// Removes events without references and predecessors, until there are no more.
     fn collect(&mut self) -> u64 {
         let before = self.alive.len();
         loop {
@@ -253,7 +253,7 @@ impl Twin {
         if a == b { Err(Code::InvalidArgument) } else { Ok(()) }
     }
 
-    /// What a question is answered in the state after so many entries.
+    /// The answer to a question in the state after `applied` entries.
     pub(super) fn query(&self, pairs: &[(u64, u64)], named: &Named, applied: usize) -> Observation {
         let one = |(a, b): &(u64, u64)| {
             self.nameable(*a, *b, named)?;

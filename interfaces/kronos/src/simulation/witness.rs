@@ -1,4 +1,4 @@
-//! The machine of a simulated replica, with a witness: every replica must be told the same entries in the same order.
+//! The machine of a simulated replica, with a witness: every replica must apply the same entries in the same order.
 
 use super::world::Mutant;
 use crate::machine::Shared;
@@ -13,7 +13,7 @@ pub(super) type Log = Arc<Mutex<Vec<Vec<u8>>>>;
 pub(super) struct Witness {
     pub(super) shared: Shared,
     pub(super) log: Log,
-    /// Entries that this machine was told.
+    /// Entries that this machine applied.
     pub(super) told: usize,
     pub(super) mutant: Mutant,
 }

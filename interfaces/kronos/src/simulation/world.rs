@@ -1,4 +1,4 @@
-//! The simulated world: nodes with disks and clocks of their own, a network for both messages and calls, and what goes wrong. One seed decides all.
+//! The simulated world: nodes with disks and clocks of their own, a network for both messages and calls, and faults. One seed decides all.
 
 use super::client::{Client, Heard};
 use super::history::{Call, Observation, Operation, Returned, carry_out};
@@ -41,7 +41,7 @@ pub(super) enum Mutant {
     ForgetsRequests,
     /// A change is answered before a majority has it.
     AnswersAtOnce,
-    /// What was synced may be lost with the power.
+    /// Synced data may be lost with the power.
     LosesSynced,
 }
 
@@ -69,7 +69,7 @@ struct Attempt {
 struct SimNode {
     address: String,
     disk: SimDisk,
-    /// The disk as it was some time ago, for the mutant that loses what was synced.
+    /// The disk as it was some time ago, for the mutant that loses synced data.
     old: SimDisk,
     server: Option<Server>,
     /// Steps until a killed process begins again.
@@ -164,7 +164,7 @@ impl World {
         }
     }
 
-    /// The process ends; with `power`, what was not synced may be lost.
+    /// The process ends; with `power`, unsynced data may be lost.
     fn end(&mut self, at: usize, power: bool) {
         let node = &mut self.nodes[at];
         node.server = None;
@@ -294,7 +294,7 @@ impl World {
         true
     }
 
-    /// What a mutant makes of a request.
+    /// A mutant's version of a request.
     fn mutated(&self, machine: &Shared, request: Request) -> Option<Request> {
         match (self.mutant, request) {
             (Mutant::NoReadIndex, Request::Read { reply }) => {

@@ -1,4 +1,4 @@
-//! What SUCCESS tells: of a result's end, of a commit, of the servers there are.
+//! The metadata of SUCCESS: at a result's end, after a commit, for routes.
 
 use super::Version;
 use super::gql;
@@ -12,7 +12,7 @@ pub const DATABASE: &str = "neo4j";
 /// Seconds that a routing table is good for.
 const ROUTES_TTL_SECONDS: i64 = 300;
 
-/// To whom, and what of it.
+/// The client's version and filter.
 pub(super) struct Telling<'a> {
     pub version: Version,
     pub filter: &'a Filter,
@@ -77,7 +77,7 @@ pub(super) fn map<const N: usize>(pairs: [(&str, Value); N]) -> Map {
     pairs.into_iter().map(|(key, value)| (key.into(), value)).collect()
 }
 
-/// What a request changed, by Neo4j's names; empty where it changed nothing.
+/// The counters of a request, by Neo4j's names; empty where it changed nothing.
 fn statistics(summary: &Summary) -> Map {
     let counters = &summary.counters;
     let counts = [

@@ -28,10 +28,10 @@ pub fn latest(extra: &Map) -> Result<u64, Error> {
     })
 }
 
-/// Waits until the database has the commit at this version. `go_on` pauses between two looks, and says whether anybody still waits.
+/// Waits until the database has the commit at this version. `go_on` pauses between two checks, and returns whether the client still waits.
 ///
 /// # Errors
-/// It did not happen in time, or nobody waits.
+/// It did not happen in time, or the client has gone.
 pub fn wait(
     database: &Database,
     commit_version: u64,

@@ -8,7 +8,7 @@ use world::panics::caught;
 
 /// Bytes of one message, unless other limits are set.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// Room that an assembler keeps when it is empty.
+/// Capacity that an assembler keeps when it is empty.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 const CHUNK_BYTES_MAX: usize = 0xFFFF;
 /// A longer message lies in pages of its own, which the system has back when it was answered.
@@ -101,7 +101,7 @@ impl Assembler {
     pub fn within(message_bytes_max: usize) -> Assembler {
         Assembler { pending: Vec::new(), read: 0, message: Message::default(), message_bytes_max }
     }
-    /// Takes what came from the socket.
+    /// Takes bytes from the socket.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.pending.drain(..self.read);
         self.read = 0;
@@ -115,7 +115,7 @@ impl Assembler {
         self.read += count;
         count
     }
-    /// Bytes that wait here.
+    /// Bytes in its buffer.
     pub fn held(&self) -> usize {
         self.pending.capacity() + self.message.held()
     }
@@ -147,7 +147,7 @@ impl Assembler {
             self.read += 2 + len;
         }
     }
-    /// Room that one large message made.
+    /// Frees the capacity that one large message needed.
     fn give_back(&mut self) {
         if self.read == self.pending.len() {
             self.pending.clear();

@@ -1,4 +1,4 @@
-//! One connection: who may say what when (Bolt specification, "Server state"), without a socket.
+//! One connection: which messages may come when (Bolt specification, "Server state"), without a socket.
 //!
 //! ```text
 //!   negotiated -HELLO-> [authentication -LOGON->] ready -RUN-> streaming -PULL/DISCARD-> ready
@@ -6,10 +6,10 @@
 //!   any failure -> failed: everything is IGNORED until RESET
 //! ```
 //!
-//! Invariant: a result is read only as far as the client pulled, so a slow client holds back its query and costs bounded memory.
-//! RESET is noticed by whoever reads the socket ([`Interrupt`]), while this side is busy: it cancels what runs, and what was
-//! queued before it is ignored. Answers gather until [`Connection::flush`], which whoever feeds messages calls when it has no more of them:
-//! a client that sends BEGIN, RUN and PULL at once is answered at once.
+//! Invariant: a result is read only as far as the client pulled, so a slow client holds back its query and costs bounded memory. The thread that
+//! reads the socket notices RESET ([`Interrupt`]) while this side is busy: it cancels the running query, and earlier queued messages are ignored.
+//! Answers are buffered until [`Connection::flush`], which is called when no more messages are queued: a client that sends BEGIN, RUN and PULL at
+//! once is answered at once.
 
 mod rows;
 
@@ -43,7 +43,7 @@ const BOOKMARK_PAUSE: Duration = Duration::from_millis(1);
 const BUFFER_KEPT_BYTES_MAX: usize = 1 << 20;
 /// Seconds of silence after which a driver may think the server gone; it says something every [`crate::Limits::keep_alive`].
 const RECEIVE_TIMEOUT_SECONDS: i64 = 120;
-/// What the server calls itself; drivers look for the name of Neo4j to enable their features.
+/// The server's agent string; drivers look for the name of Neo4j to enable their features.
 pub const AGENT: &str = "Neo4j/5.26.0-tanglewood";
 
 /// Where messages go. A send blocks while the client does not read.
@@ -85,7 +85,7 @@ enum State {
     Refused,
 }
 
-/// What follows a message.
+/// The next step after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The next message.
@@ -102,14 +102,14 @@ pub struct Connection {
     interrupt: Arc<Interrupt>,
     gate: Arc<Gate>,
     peer: SocketAddr,
-    /// Everyone who is connected, and where this client comes from.
+    /// All connected clients, and this client's address.
     crowd: Option<(Arc<Crowd>, Origin)>,
     user_place: Option<Share<String>>,
     filter: Filter,
     /// Of the open transaction, where it said more than the connection.
     transaction_filter: Option<Filter>,
     bookmark_timeout: Duration,
-    /// When what runs has taken the time that its client gave it.
+    /// The end of the client's own time limit for the running statement.
     client_deadline_ns: Option<u64>,
     // Boxed, as a node of the map has room for eleven of them, and most often there is one.
     results: BTreeMap<i64, Box<OpenResult>>,
@@ -156,32 +156,32 @@ impl Connection {
             out: Vec::new(),
         }
     }
-    /// Lets in only whom this gate lets in.
+    /// Sets the gate that authenticates the client.
     pub fn guard(&mut self, gate: Arc<Gate>, peer: SocketAddr) {
         (self.gate, self.peer) = (gate, peer);
         self.session.set_client(&format!("bolt-{}", self.connection_id), &peer.to_string());
     }
-    /// Clients may ask any of these for the same graph.
+    /// Sets the addresses that serve the same graph, for routing.
     pub fn route_to(&mut self, peers: Arc<[String]>) {
         self.peers = peers;
     }
-    /// Shares places and bytes with everyone who is connected.
+    /// Counts it among all connected clients.
     pub(crate) fn join(&mut self, crowd: Arc<Crowd>, origin: Origin) {
         self.crowd = Some((crowd, origin));
     }
-    /// Has the client been told why the connection ends?
+    /// Has the client got the reason why the connection ends?
     pub fn was_refused(&self) -> bool {
         matches!(self.state, State::Failed | State::Refused)
     }
-    /// What it may cost.
+    /// Sets its limits.
     pub fn set_limits(&mut self, limits: &DoorLimits) {
         self.bookmark_timeout = limits.bookmark_timeout;
     }
-    /// What is done every few milliseconds while a statement that writes is waited for.
+    /// Called every few milliseconds while a writing statement runs.
     pub fn set_meanwhile(&mut self, meanwhile: impl Fn() + Send + Sync + 'static) {
         self.session.set_meanwhile(meanwhile);
     }
-    /// Has the client said who it is?
+    /// Has the client authenticated?
     pub fn is_known(&self) -> bool {
         !matches!(self.state, State::Negotiated | State::Authentication | State::Refused)
     }
@@ -194,13 +194,13 @@ impl Connection {
         self.clear();
         self.fail(&invalid(what));
     }
-    /// For whoever reads the socket: how to interrupt what runs.
+    /// Interrupts running statements, for the thread that reads the socket.
     pub fn interrupter(&self) -> (Arc<Interrupt>, database::Interrupter) {
         (self.interrupt.clone(), self.session.interrupter())
     }
 
-    /// Answers one message; what is left of the answer goes out with [`Connection::flush`]. A panic is a failure of that message alone: what
-    /// was open is gone, as after any failure.
+    /// Answers one message; the rest of the answer is sent by [`Connection::flush`]. A panic is a failure of that message alone: its open transaction
+    /// is gone, as after any failure.
     pub fn handle(&mut self, bytes: &[u8], sink: &mut dyn Sink) -> std::io::Result<Next> {
         caught(|| self.answer(bytes, sink)).unwrap_or_else(|panicked| {
             self.session.break_transaction();
@@ -302,7 +302,7 @@ impl Connection {
         Next::Go
     }
 
-    /// Asks the gate; who is let in pays for the session. A refusal has been said.
+    /// Authenticates at the gate; the session is charged to the user. A refusal has been answered.
     fn admit(&mut self, token: &Map) -> Result<(), ()> {
         match self.place_of(token) {
             Ok((user, place)) => {
@@ -319,7 +319,7 @@ impl Connection {
         }
     }
 
-    /// Who the client is by this token, and a place among the user's connections. One address asks the gate at a time.
+    /// Authenticates the token, and takes a place among the user's connections. One address authenticates at a time.
     fn place_of(&self, token: &Map) -> Result<(Option<Credential>, Option<Share<String>>), Error> {
         let Some((crowd, origin)) = &self.crowd else {
             return Ok((self.gate.admit(token, self.peer.ip())?, None));
@@ -421,7 +421,7 @@ impl Connection {
         Ok(home.into_iter().collect())
     }
 
-    /// What a client tells of what it begins: what it is, and how long it may take.
+    /// The client's metadata and time limit for the statement or transaction that it begins.
     fn note(&mut self, extra: &Map) -> Result<(), Error> {
         let deadline = |timeout: Duration| world::clock::after_ns(timeout);
         self.client_deadline_ns = timeout(extra).map(deadline);
@@ -429,7 +429,7 @@ impl Connection {
         self.session.set_metadata(metadata)
     }
 
-    /// What a transaction asks for before it begins: a database, a user, commits that it must see.
+    /// The demands of a transaction before it begins: a database, a user, bookmarks to wait for.
     fn prepare(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<(), Error> {
         check_database(extra)?;
         self.session.act_as(extra.get("imp_user").and_then(Value::as_str))?;
@@ -494,7 +494,7 @@ impl Connection {
         super::chunks::write_with(&mut self.out, pack);
     }
 
-    /// Hands on what has gathered.
+    /// Sends the buffered answers.
     pub fn flush(&mut self, sink: &mut dyn Sink) -> std::io::Result<()> {
         if !self.out.is_empty() {
             sink.send(&self.out)?;

@@ -117,7 +117,7 @@ fn relationship(unpacker: &mut Unpacker<'_>) -> Result<Relationship, Unreadable>
     Ok(Relationship { edge, edge_type, properties })
 }
 
-/// A relationship of a path: its ends are told by the steps.
+/// A relationship of a path, without its ends: the steps give them.
 fn unbound(unpacker: &mut Unpacker<'_>) -> Result<Relationship, Unreadable> {
     let (tag, fields) = unpacker.structure()?;
     if tag != UNBOUND_RELATIONSHIP || !(3..=4).contains(&fields) {
@@ -176,7 +176,7 @@ mod tests {
         Relationship { edge, edge_type: "R".into(), properties: vec![("w".into(), 0.5.into())] }
     }
 
-    /// What the server packs, the client reads.
+    /// The client reads what the server packs.
     #[test]
     fn entities_come_back() {
         let path = Hydrated::Path(

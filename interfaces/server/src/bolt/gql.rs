@@ -3,7 +3,7 @@
 use database::Error;
 use model::Value;
 
-/// A status of five characters and what it says.
+/// A status of five characters and its description.
 type Status = (&'static str, &'static str);
 
 /// Statuses of errors by Neo4j's code, most special first; a code counts for all that begin with it.
@@ -56,7 +56,7 @@ pub fn of_error(error: &Error) -> Status {
     found.expect("the last one is of every error").1
 }
 
-/// Whose fault an error was, in GQL's words.
+/// The class of an error, in GQL's words.
 pub fn classification(error: &Error) -> &'static str {
     match error.class() {
         database::ErrorClass::Client => "CLIENT_ERROR",

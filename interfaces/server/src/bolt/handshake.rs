@@ -7,12 +7,12 @@ pub const MAGIC: [u8; 4] = [0x60, 0x60, 0xB0, 0x17];
 /// Magic and four proposals of four bytes.
 pub const HANDSHAKE_BYTES: usize = 20;
 
-/// The proposal of a client that wants to be told what there is.
+/// The proposal of a client that wants the manifest.
 const MANIFEST: [u8; 4] = [0, 0, 1, 0xFF];
 /// Bytes of the mask of capabilities that a client may send; there are none yet.
 pub const CAPABILITY_BYTES_MAX: usize = 10;
 
-/// Newest first. 5.5 was never released by anybody.
+/// Newest first. 5.5 was never released.
 const SUPPORTED: [Version; 9] = [
     Version { major: 5, minor: 8 },
     Version { major: 5, minor: 7 },
@@ -24,7 +24,7 @@ const SUPPORTED: [Version; 9] = [
     Version { major: 5, minor: 0 },
     Version { major: 4, minor: 4 },
 ];
-/// The same as ranges: that minor version and so many below it.
+/// The same as ranges: a minor version and the number of those below it.
 const RANGES: [(Version, u8); 3] = [
     (Version { major: 5, minor: 8 }, 2),
     (Version { major: 5, minor: 4 }, 4),
@@ -36,7 +36,7 @@ const RANGES: [(Version, u8); 3] = [
 pub enum Proposal {
     /// With this version.
     Version(Version),
-    /// The server tells what it has ([`manifest`]), and the client chooses ([`chosen`]).
+    /// The server sends its versions ([`manifest`]), and the client chooses ([`chosen`]).
     Manifest,
 }
 
@@ -65,7 +65,7 @@ pub fn answer(version: Option<Version>) -> [u8; 4] {
     version.map_or([0; 4], |version| [0, 0, version.minor, version.major])
 }
 
-/// The answer to one that asked for the manifest: its form, how many ranges, the ranges, no capabilities.
+/// The answer with the manifest: its form, the number of ranges, the ranges, no capabilities.
 pub fn manifest() -> Vec<u8> {
     let mut bytes = MANIFEST.to_vec();
     bytes.push(RANGES.len() as u8);

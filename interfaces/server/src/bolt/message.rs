@@ -1,4 +1,4 @@
-//! What client and server say to each other: requests parsed, answers written.
+//! Messages between client and server: requests parsed, answers written.
 
 use super::packstream::{Field, Packer, Unpacker, Unreadable};
 use super::structure::{pack, pack_map};
@@ -8,7 +8,7 @@ use database::Error;
 use model::{Map, Value};
 use std::sync::Arc;
 
-/// What a client asks.
+/// A request of a client.
 #[derive(Clone, Debug)]
 pub enum Request {
     /// Introduces itself; before 5.1 with credentials.
@@ -19,7 +19,7 @@ pub enum Request {
     Logoff,
     /// Ends the connection.
     Goodbye,
-    /// Ends whatever runs and forgets failures.
+    /// Ends running statements and forgets failures.
     Reset,
     /// Runs a statement: text, parameters, extras.
     Run(Arc<str>, Arc<Map>, Arc<Map>),
@@ -33,16 +33,16 @@ pub enum Request {
     Commit,
     /// Rolls it back.
     Rollback,
-    /// Asks where to send what.
+    /// Requests the routing table.
     Route(Box<Routing>),
-    /// Tells how the driver is used.
+    /// Reports how the driver is used.
     Telemetry,
 }
 
-/// What a client tells when it asks for routes.
+/// A request for routes.
 #[derive(Clone, Debug, Default)]
 pub struct Routing {
-    /// How it reached the server: `address`, and what its URL said besides.
+    /// How it reached the server: `address`, and further parameters of its URL.
     pub context: Arc<Map>,
     /// Commits that the answer must know.
     pub bookmarks: Vec<Value>,
@@ -152,7 +152,7 @@ pub fn ignored(packer: &mut Packer) {
     packer.structure(0x7E, 0);
 }
 
-/// The head of a RECORD of so many values, which follow.
+/// The head of a RECORD of `width` values, which follow.
 pub fn record(packer: &mut Packer, width: usize) {
     packer.structure(0x71, 1);
     packer.list(width);

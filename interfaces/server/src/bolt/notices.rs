@@ -1,10 +1,10 @@
-//! Notifications: what the database noticed about a statement, told as the client's version has it, and only as far as it wants to know.
+//! Notifications of the database about a statement, in the form of the client's version, and filtered by the client.
 
 use super::gql;
 use database::{Notification, Severity};
 use model::{Map, Value};
 
-/// What a client wants to know.
+/// The client's filter.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Nothing less severe, if this is said.
@@ -23,7 +23,7 @@ enum Least {
 const DISABLED_MAX: usize = 32;
 
 impl Filter {
-    /// The filter that `extra` of HELLO, LOGON, BEGIN or RUN asks for, where it says nothing the one before.
+    /// The filter in `extra` of HELLO, LOGON, BEGIN or RUN; absent parts are those of the one before.
     pub fn from(extra: &Map, before: &Filter) -> Filter {
         let least = match extra.get("notifications_minimum_severity").and_then(Value::as_str) {
             Some("OFF") => Some(Least::Off),

@@ -1,7 +1,7 @@
 //! PackStream: values as bytes (specification: PackStream 1.0). Big-endian, each value behind a marker that tells type and size.
 //!
-//! Reading is for hostile input: every length is checked against what is there, depth and sizes have limits, nothing is
-//! allocated on the word of the sender.
+//! Reading is for hostile input: every length is checked against the bytes there are, depth and sizes have limits, nothing is allocated by an
+//! unverified length.
 
 use crate::listener::crowd::ValueAccount;
 use model::nested::VALUE_DEPTH_MAX;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 /// A field of a message.
 #[derive(Clone, Debug)]
 pub enum Field {
-    /// A map: the parameters of a statement, or what else a message tells by name. Its values may be as deep as any value.
+    /// A map: the parameters of a statement, or other named fields of a message. Its values may be as deep as any value.
     Map(Map),
     /// Anything else.
     Value(Value),
 }
 
-/// What was wrong with bytes that should have been a value.
+/// Why bytes are not an acceptable value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// They are no value: whoever sent them does not speak this language.
+    /// They are malformed: the sender does not speak this protocol.
     Malformed(&'static str),
-    /// They are a value that this server does not take.
+    /// They are a value that this server does not accept.
     Refused(&'static str),
 }
 
@@ -44,12 +44,12 @@ const TOO_MANY: &str = "a message holds more than 16777216 values; send it in pa
 
 const _: () = assert!(VALUE_DEPTH_MAX == 128 && VALUES_MAX == 16_777_216, "the texts above say these");
 
-/// What a value begins with.
+/// The head of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
-    /// A list of so many elements, which follow.
+    /// A list of this many elements, which follow.
     List(usize),
-    /// A map of so many pairs, which follow.
+    /// A map of this many pairs, which follow.
     Map(usize),
     /// A structure with this tag.
     Structure(u8),
@@ -60,7 +60,7 @@ pub(super) enum Head {
 /// Writes values.
 #[derive(Debug, Default)]
 pub struct Packer {
-    /// What was written.
+    /// The bytes written.
     pub bytes: Vec<u8>,
 }
 
@@ -163,11 +163,11 @@ impl<'a> Unpacker<'a> {
     pub fn new(bytes: &'a [u8]) -> Unpacker<'a> {
         Unpacker::within(bytes, None)
     }
-    /// A reader whose values are on an account.
+    /// A reader that charges its values to an account.
     pub(crate) fn within(bytes: &'a [u8], account: Option<&'a mut ValueAccount>) -> Unpacker<'a> {
         Unpacker { bytes, account, room: 0, has_taken: false, values: 0 }
     }
-    /// Takes room for a value before it is made.
+    /// Charges a value before it is made.
     fn make_room(&mut self, bytes: usize) -> Result<(), Unreadable> {
         let Some(account) = &mut self.account else { return Ok(()) };
         if self.room < bytes {
@@ -204,7 +204,7 @@ impl<'a> Unpacker<'a> {
         }
         Ok((self.byte()?, (marker & 0x0F) as usize))
     }
-    /// What comes next. The heads of lists and maps are read; a structure's and any other value's are not.
+    /// The next head. The heads of lists and maps are consumed; a structure's and any other value's are not.
     pub(super) fn head(&mut self) -> Result<Head, Unreadable> {
         let marker = *self.bytes.first().ok_or(Malformed("the message ends within a value"))?;
         let tiny = (marker & 0x0F) as usize;

@@ -259,7 +259,7 @@ fn date(days: i64) -> Result<Date, Unreadable> {
     Date::of_days(days.into()).map_err(|_| Refused("date out of range"))
 }
 
-/// A day from the calendar's ends at least, so that it is in the calendar in every zone.
+/// At least a day from the calendar's ends, so that it is in the calendar in every zone.
 fn in_calendar(seconds: i64) -> Result<i64, Unreadable> {
     let days = seconds.div_euclid(86_400);
     date(days - 1).and_then(|_| date(days + 1)).map(|_| seconds)

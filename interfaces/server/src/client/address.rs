@@ -1,4 +1,4 @@
-//! Where a server is and how it is spoken to: `bolt://host:port`, `bolt+s://`, `bolt+ssc://`, the same with `neo4j`.
+//! The address of a server and its transport: `bolt://host:port`, `bolt+s://`, `bolt+ssc://`, the same with `neo4j`.
 
 use database::Error;
 
@@ -36,7 +36,7 @@ pub fn is_url(text: &str) -> bool {
 }
 
 impl Address {
-    /// Reads a URL. `neo4j` means the same as `bolt`: the server that is named is the one that is asked.
+    /// Parses a URL. `neo4j` means the same as `bolt`: the named server is used, without routing.
     ///
     /// # Errors
     /// It is no such URL.

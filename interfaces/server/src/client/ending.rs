@@ -1,4 +1,4 @@
-//! What a server tells at the end of a result, as the summary of a query in this process: counters, plan, notices, and errors.
+//! The metadata at the end of a result, as the summary of a query in this process: counters, plan, notices, and errors.
 
 use database::{Counters, Error, Notification, Position, RequestKind, SchemaCounters, Severity, Summary};
 use model::{Map, Value};
@@ -103,7 +103,7 @@ fn list<'m>(map: &'m Map, key: &str) -> &'m [Value] {
     }
 }
 
-/// One operator a line, the last one first, with what is below it indented.
+/// One operator a line, the last one first, with those below it indented.
 fn write_plan(plan: &Map, level: usize, out: &mut String) {
     let name = plan.get("operatorType").and_then(Value::as_str).unwrap_or("?");
     let name = name.split('@').next().unwrap_or(name);

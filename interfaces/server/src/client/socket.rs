@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Time that connecting to one address may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Reading gives up after this long, so that whoever reads can look whether it was interrupted.
+/// Reading gives up after this long, so that the reader can check whether it was interrupted.
 const READ_TIMEOUT: Duration = Duration::from_millis(50);
 /// A server that takes no bytes for so long is gone.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! What a setting's text may be.
+//! Forms of a setting's text.
 
 use super::units;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ pub enum SettingForm {
     Size,
     /// A time with a unit.
     Time,
-    /// A time with a unit, at most this; nothing is what it says.
+    /// A time with a unit, at most this; the empty text has the given meaning.
     TimeTo(Duration),
     /// A whole number, at least 1.
     Count,
@@ -25,9 +25,9 @@ pub enum SettingForm {
     CountTo(u64),
     /// One of these words.
     Word(&'static [&'static str]),
-    /// How far back the past is kept.
+    /// How much history is kept.
     History,
-    /// Sites whose pages may ask.
+    /// Sites whose pages may send requests.
     Sites,
     /// Hosts of URLs that may be read.
     Hosts,
@@ -43,7 +43,7 @@ pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"]
 pub const LOG_PARTS: [&str; 5] = ["query", "audit", "storage", "server", "standing"];
 
 impl SettingForm {
-    /// What the values look like, as `SHOW SETTINGS`, the help and the guide say it.
+    /// A description of the values, for `SHOW SETTINGS`, the help and the guide.
     pub fn description(self) -> String {
         match self {
             SettingForm::Address => "An address and a port.".into(),
@@ -68,7 +68,7 @@ impl SettingForm {
             }
         }
     }
-    /// What stands for a value in the help.
+    /// The placeholder of a value in the help.
     pub fn value_name(self) -> &'static str {
         match self {
             SettingForm::Address => "ADDR",
@@ -89,10 +89,10 @@ impl SettingForm {
     pub fn is_list(self) -> bool {
         matches!(self, SettingForm::Sites | SettingForm::Sources | SettingForm::Hosts)
     }
-    /// Looks whether a text is one of its values; of a list, whether it is one of its items.
+    /// Checks whether a text is one of its values; for a list, whether it is one of its items.
     ///
     /// # Errors
-    /// It is none; the error says what would be.
+    /// It is none; the error describes valid ones.
     pub fn check(self, text: &str) -> Result<(), String> {
         match self {
             SettingForm::Address => address(text).map(drop),

@@ -1,4 +1,4 @@
-//! Settings from a file (TOML), the environment and flags, each before the ones that come first; and what they come to.
+//! Settings from a file (TOML), the environment and flags, in rising precedence; and their typed values.
 
 use super::forms::{self, SettingForm};
 use super::table::{self, SETTINGS, SettingRow};
@@ -13,17 +13,17 @@ use std::time::Duration;
 
 /// Bytes of a file of settings.
 const FILE_BYTES_MAX: usize = 1 << 20;
-/// The key of the database's folder, which is no flag: it stands alone on the command line.
+/// The key of the database's folder, which is no flag: it is an argument on the command line.
 pub const DATABASE_KEY: &str = "database";
 /// Its variable in the environment.
 pub const DATABASE_VARIABLE: &str = "TANGLEWOOD_DATABASE";
 /// Bytes of a text that a message repeats.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// Who said what a setting is.
+/// The origin of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettingOrigin {
-    /// Nobody.
+    /// The default.
     Default,
     /// The file.
     File,
@@ -44,7 +44,7 @@ impl fmt::Display for SettingOrigin {
     }
 }
 
-/// All that is wrong with settings, a line for each.
+/// All faults of settings, a line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationFaults(pub Vec<String>);
 
@@ -56,7 +56,7 @@ impl fmt::Display for ConfigurationFaults {
 
 impl std::error::Error for ConfigurationFaults {}
 
-/// What holds, and who said so.
+/// The values of settings, with their origins.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
     said: BTreeMap<&'static str, (Vec<String>, SettingOrigin)>,
@@ -160,7 +160,7 @@ impl Configuration {
         }
     }
 
-    /// What is wrong only with some settings together.
+    /// Faults of combinations of settings.
     fn check_together(&self, faults: &mut Vec<String>) {
         let mut needs = |key: &str, other: &str| {
             if self.text(key).is_some_and(|_| self.origin(key) > SettingOrigin::Default)
@@ -204,7 +204,7 @@ impl Configuration {
             }
         }
     }
-    /// Who said what a setting is.
+    /// The origin of a setting's value.
     pub fn origin(&self, key: &str) -> SettingOrigin {
         self.said.get(key).map_or(SettingOrigin::Default, |(_, origin)| *origin)
     }
@@ -263,7 +263,7 @@ impl Configuration {
         }
     }
 
-    /// What clients may cost.
+    /// The limits of clients.
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
         let count = |key| self.count(key).map(as_usize);
@@ -292,11 +292,11 @@ impl Configuration {
         }
     }
 
-    /// All settings with what holds, for `SHOW SETTINGS`. Of a path it tells only whether there is one.
+    /// All settings with their values, for `SHOW SETTINGS`. Paths are not shown, only whether they are set.
     pub fn settings(&self) -> Vec<SettingInfo> {
         SETTINGS.iter().map(|row| row.info(self.shown(row))).collect()
     }
-    /// All settings with their origins, for people who look after the server.
+    /// All settings with their origins, for operators of the server.
     pub fn lines(&self) -> Vec<(&'static SettingRow, String, SettingOrigin)> {
         SETTINGS.iter().map(|row| (row, self.joined(row.key), self.origin(row.key))).collect()
     }
@@ -353,7 +353,7 @@ fn placed(text: String, form: SettingForm, beside: &Path) -> String {
     }
 }
 
-/// Which settings there are where somebody looked for another.
+/// Similar settings, for a key that does not exist.
 fn neighbours(key: &str) -> String {
     let (section, name) = key.split_once('.').unwrap_or(("", key));
     let of_section: Vec<&str> = SETTINGS

@@ -19,9 +19,9 @@ pub struct SettingRow {
     pub name: &'static str,
     /// Which texts it takes.
     pub form: SettingForm,
-    /// What holds where nothing is said; empty for nothing.
+    /// The default; empty for none.
     pub default: &'static str,
-    /// What it means.
+    /// The help text.
     pub help: &'static str,
     /// One of [`GROUPS`], by its number.
     pub group: usize,
@@ -61,11 +61,11 @@ const fn reloaded(row: SettingRow) -> SettingRow {
     SettingRow { reloads: true, ..row }
 }
 
-/// Executors at most, so that a slip of the pen does not ask the system for a million threads.
+/// Upper bound of executors, so that a typo does not ask the system for a million threads.
 const EXECUTORS_MAX: u64 = 1_024;
 /// Connections at most; each has a thread.
 const CONNECTIONS_MAX: u64 = 1_000_000;
-/// Lines, or queries, that wait to be written at most: room for all of them is taken at once.
+/// Upper bound of buffered lines, or queries: room for all of them is allocated at once.
 const QUEUE_MAX: u64 = 1_000_000;
 /// The most that clocks may differ.
 const LEEWAY_MAX: Duration = Duration::from_secs(300);

@@ -1,4 +1,4 @@
-//! What a request asks of a graph, and how it is run: whichever way it came, and wherever its objects go.
+//! Runs a request on a graph, independent of its transport and of where its objects go.
 
 use super::connection::Manner;
 use super::message::{Request, Status, Wrapping};
@@ -12,20 +12,20 @@ use std::time::Duration;
 
 /// Objects of one part of an answer where the client does not say.
 pub const BATCH_OBJECTS: usize = 64;
-/// Most that a client may ask for.
+/// Upper bound of a client's batch size.
 pub const BATCH_OBJECTS_MAX: usize = 10_000;
-/// The name of the graph that is asked where no alias says otherwise.
+/// The name of the graph that is used unless an alias names another.
 pub const DEFAULT_SOURCE: &str = "g";
 
 /// A part of an answer.
 pub struct Part<'p> {
     /// Is it the last one, and is there anything?
     pub status: Status,
-    /// Objects, each with how often it is there.
+    /// Objects, each with its multiplicity.
     pub objects: &'p [(Object, u64)],
-    /// What they are wrapped in.
+    /// How they are wrapped.
     pub wrapping: Wrapping,
-    /// Tells what stands behind the numbers of vertices and edges.
+    /// Resolves the numbers of vertices and edges.
     pub answer: Option<&'p GremlinAnswer>,
 }
 
@@ -34,25 +34,25 @@ pub trait Outlet {
     /// Takes a part.
     ///
     /// # Errors
-    /// It cannot be written, or nobody is there to take it.
+    /// It cannot be written, or the client is gone.
     fn part(&mut self, part: &Part<'_>) -> Result<(), Stop>;
 }
 
 /// Why no more of an answer is sent.
 #[derive(Debug)]
 pub enum Stop {
-    /// The client is told.
+    /// The client gets an error.
     Refused(Refusal),
     /// The client is gone.
     Gone(io::Error),
 }
 
-/// What went wrong, as the client is told.
+/// An error as the client gets it.
 #[derive(Debug)]
 pub struct Refusal {
     /// The code of the protocol.
     pub status: Status,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -101,7 +101,7 @@ pub fn invalid(message: impl Into<String>) -> Refusal {
     Refusal { status: Status::InvalidArguments, message: message.into() }
 }
 
-/// What is asked of one graph.
+/// A request to one graph.
 enum GraphRequest {
     Script(Arc<str>, Bindings),
     Traversal(Traversal, Terminal),
@@ -114,15 +114,15 @@ pub struct Asking {
     wrapping: Wrapping,
     batch: usize,
     options: GremlinOptions,
-    /// The name of the graph that is asked.
+    /// The name of the graph.
     pub source: String,
 }
 
 impl Asking {
-    /// Understands a request.
+    /// Interprets a request.
     ///
     /// # Errors
-    /// It asks for nothing that can be run.
+    /// It has nothing that can be run.
     pub fn of(request: &Request, manner: &Manner) -> Result<Asking, Refusal> {
         let batch = request.value("batchSize").and_then(Object::as_long);
         let batch = batch.map_or(BATCH_OBJECTS, |size| size.clamp(1, BATCH_OBJECTS_MAX as i64) as usize);
@@ -143,7 +143,7 @@ impl Asking {
     /// Runs it. Where the session stays open, a transaction is begun with its first traversal.
     ///
     /// # Errors
-    /// What is asked fails, or the client is gone.
+    /// The request fails, or the client is gone.
     pub fn run(self, session: &mut Session, stays_open: bool, outlet: &mut dyn Outlet) -> Result<(), Stop> {
         let requests = match self.asked {
             GraphRequest::Traversal(traversal, terminal) => {
@@ -206,13 +206,13 @@ impl Asking {
     }
 }
 
-/// Runs a traversal whose objects nobody wants.
+/// Runs a traversal whose objects are not wanted.
 fn drain(mut answer: GremlinAnswer) -> Result<(), Error> {
     while answer.next_objects()?.is_some() {}
     Ok(())
 }
 
-/// The name of the graph that is asked.
+/// The name of the request's graph.
 fn source(request: &Request) -> String {
     let Some(Object::Map(aliases)) = request.value("aliases") else { return DEFAULT_SOURCE.to_string() };
     let named = aliases.iter().find(|(key, _)| key.as_str() == Some(DEFAULT_SOURCE));
@@ -255,7 +255,7 @@ fn transact(session: &mut Session, word: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Sends an answer in parts; the last one says that it is.
+/// Sends an answer in parts; the last one is marked.
 fn send(mut ended: Ended, batch: usize, wrapping: Wrapping, outlet: &mut dyn Outlet) -> Result<(), Stop> {
     let (mut objects, mut filled): (Vec<(Object, u64)>, u64) = (Vec::new(), 0);
     let mut sent_any = false;

@@ -1,8 +1,7 @@
 //! One client of the Gremlin interface over WebSocket, without its socket: frames in, frames out.
 //!
-//! A request stands alone, or belongs to a session: then a transaction is open from its first traversal until `tx("commit")`,
-//! `tx("rollback")` or its end. An answer goes out in parts of as many objects as the client asked for, each handed on before the next is
-//! fetched: a slow client holds its traversal back.
+//! A request stands alone, or belongs to a session: then a transaction is open from its first traversal until `tx("commit")`, `tx("rollback")` or its
+//! end. An answer is sent in parts of the client's batch size, each sent before the next is fetched: a slow client holds its traversal back.
 
 use super::asking::{Asking, Outlet, Part, Refusal, Stop, invalid};
 use super::message::{self, Format, Frame, Request, Status};
@@ -20,10 +19,10 @@ use world::panics::caught;
 
 /// Sessions that one connection may have.
 pub const SESSIONS_MAX: usize = 64;
-/// What drivers look for in the attributes of an error.
+/// The class that drivers look for in the attributes of an error.
 const EXCEPTION: &str = "org.apache.tinkerpop.gremlin.groovy.engine.GremlinExecutorException";
 
-/// The graphs a client may ask, by the names of their traversal sources.
+/// The graphs a client may use, by the names of their traversal sources.
 pub type Sources = BTreeMap<String, Database>;
 
 /// Where answers go; returns when the client has room for more.
@@ -43,9 +42,9 @@ pub enum Next {
 pub struct Manner {
     /// The graphs.
     pub sources: Arc<Sources>,
-    /// Who may come in.
+    /// Authenticates clients.
     pub gate: Arc<Gate>,
-    /// Time that a traversal may take whose client does not say.
+    /// Time limit of a traversal whose client sets none.
     pub timeout: Option<Duration>,
 }
 
@@ -57,7 +56,7 @@ impl Manner {
             invalid(format!("there is no traversal source `{source}`; there are: {}", known.join(", ")))
         })
     }
-    /// A refusal as clients elsewhere are told: folders of this machine are not named.
+    /// The refusal without folders of this machine, for remote clients.
     pub(super) fn without_paths(&self, mut refusal: Refusal) -> Refusal {
         for database in self.sources.values() {
             refusal.message = database.without_paths_in(refusal.message);
@@ -77,18 +76,18 @@ impl Manner {
     }
 }
 
-/// Told what to interrupt when the client goes, while something runs.
+/// Called with the interrupter of a running request, so that it can be ended when the client goes.
 pub type Watch = dyn Fn(Option<Interrupter>) + Send;
 
 /// One client.
 pub struct Connection {
     manner: Manner,
     peer: IpAddr,
-    /// Everyone who is connected, and where this client comes from.
+    /// All connected clients, and this client's address.
     crowd: Option<(Arc<Crowd>, Origin)>,
     user: Option<Credential>,
     is_known: bool,
-    /// What a client asked before it said who it is.
+    /// A request that came before authentication.
     pending: Option<Request>,
     /// Open sessions, by their ids and sources.
     sessions: HashMap<(String, String), Session>,
@@ -121,7 +120,7 @@ impl Connection {
     pub(crate) fn join(&mut self, crowd: Arc<Crowd>, origin: Origin) {
         self.crowd = Some((crowd, origin));
     }
-    /// Has the client said who it is?
+    /// Has the client authenticated?
     pub fn is_known(&self) -> bool {
         self.is_known
     }
@@ -165,7 +164,7 @@ impl Connection {
         }
         self.answer_within_net(&request, sink)
     }
-    /// A panic is an error of that request alone; a session that it ran in is gone with its transaction, since nobody knows what it holds.
+    /// A panic is an error of that request alone; the session that it ran in is dropped with its transaction, since its state is unknown.
     fn answer_within_net(&mut self, request: &Request, sink: &mut Sink<'_>) -> io::Result<Next> {
         caught(|| self.answer(request, sink)).unwrap_or_else(|panicked| {
             (self.watch)(None);

@@ -1,4 +1,4 @@
-//! Responses in GraphSON: what stands around the objects of an answer, and answers without objects.
+//! Responses in GraphSON: the frame around the objects of an answer, and answers without objects.
 
 use super::status::{Status, Wrapping};
 use database::Error;
@@ -10,7 +10,7 @@ pub use gremlin::graphson::Dialect;
 /// Writes values and responses of an answer.
 pub type JsonWriter<'a> = gremlin::graphson::JsonWriter<'a, GremlinAnswer>;
 
-/// Begins a response: what comes next are its objects.
+/// Begins a response: its objects come next.
 pub fn begin_response(writer: &mut JsonWriter<'_>, id: &str, status: Status) {
     writer.put(format_args!(
         "{{\"requestId\":\"{id}\",\"status\":{{\"message\":\"\",\"code\":{}",
@@ -22,7 +22,7 @@ pub fn begin_response(writer: &mut JsonWriter<'_>, id: &str, status: Status) {
     writer.put(if writer.is_wrapped() { "{\"@type\":\"g:List\",\"@value\":[" } else { "[" });
 }
 
-/// Objects of a response, each as often as it is there, or with its bulk.
+/// Objects of a response, repeated by their multiplicities, or with their bulks.
 ///
 /// # Errors
 /// See [`JsonWriter::object`].
@@ -65,7 +65,7 @@ pub fn end_response(writer: &mut JsonWriter<'_>) {
     writer.put("}}");
 }
 
-/// A response that says what went wrong.
+/// A response with an error.
 pub fn failure(
     writer: &mut JsonWriter<'_>,
     id: Option<&str>,
@@ -90,7 +90,7 @@ pub fn failure(
     writer.put("}}");
 }
 
-/// A response that asks who the client is.
+/// A response that demands authentication.
 pub fn challenge(writer: &mut JsonWriter<'_>, id: &str) {
     let code = Status::Authenticate as i32;
     writer.put(format_args!(

@@ -1,9 +1,8 @@
 //! Gremlin over HTTP, without its socket: one request, one answer.
 //!
-//! `GET /gremlin?gremlin=…` and `POST /gremlin` with `{"gremlin": …, "bindings": …, "aliases": …}` or a whole message of a driver, answered in
-//! the format that the client accepts. An answer in JSON goes out as it comes, in chunks if it is long; GraphBinary says how much there
-//! is before the first object, so such an answer is put together first, up to a limit. What fails after the first chunk ends the
-//! connection: the client sees that the end is missing.
+//! `GET /gremlin?gremlin=…` and `POST /gremlin` with `{"gremlin": …, "bindings": …, "aliases": …}` or a whole message of a driver, answered in the
+//! format that the client accepts. An answer in JSON is streamed, in chunks if it is long; GraphBinary has the count before the first object, so such
+//! an answer is buffered, up to a limit. An error after the first chunk ends the connection: the client sees that the end is missing.
 
 use super::asking::{Asking, DEFAULT_SOURCE, Outlet, Part, Refusal, Stop};
 use super::connection::{Manner, Watch};
@@ -27,19 +26,19 @@ use world::panics::caught;
 
 /// Bytes of JSON that are gathered before the first chunk goes out: an answer below has a length and, if it fails, a status that says so.
 const GATHER_BYTES: usize = 256 << 10;
-/// Everything else of a request beside these is not for here.
+/// Fields of a request that are used; all others are ignored.
 const ARGUMENTS: [&str; 6] =
     ["gremlin", "bindings", "aliases", "language", "evaluationTimeout", "scriptEvaluationTimeout"];
 
-/// Who speaks HTTP to the interface, and how the interface behaves.
+/// The state of a connection, and options of the interface.
 pub struct Http<'h> {
     /// The interface's manner.
     pub manner: &'h Manner,
-    /// What a client may cost.
+    /// The limits of a client.
     pub limits: &'h Limits,
     /// Where the client is.
     pub peer: IpAddr,
-    /// Told what runs.
+    /// Called with the interrupter of a running request.
     pub watch: &'h Watch,
 }
 
@@ -69,10 +68,10 @@ impl From<Refusal> for Denied {
 }
 
 impl Http<'_> {
-    /// May this client ask? Looked at before the rest of the request is read.
+    /// May this client send requests? Checked before the rest of the request is read.
     ///
     /// # Errors
-    /// The answer that says no cannot be written.
+    /// The refusal cannot be written.
     pub fn admit(&self, head: &Head, out: &mut dyn Write) -> io::Result<Option<Known>> {
         let known = self.known(head);
         known.map(Some).or_else(|denied| deny(head, &denied, out).map(|()| None))
@@ -154,7 +153,7 @@ impl Http<'_> {
     }
 }
 
-/// Someone who may ask.
+/// An authenticated client.
 pub struct Known {
     user: Option<Credential>,
 }
@@ -177,7 +176,7 @@ impl From<Denied> for Outcome {
     }
 }
 
-/// What is asked, and the format of the answer.
+/// The parsed request, and the format of the answer.
 fn understood(head: &Head, body: &[u8], room: &mut Room<'_>) -> Result<(Request, Format), Outcome> {
     let format = accepted(head)?;
     let request = match head.method.as_str() {
@@ -188,7 +187,7 @@ fn understood(head: &Head, body: &[u8], room: &mut Room<'_>) -> Result<(Request,
     Ok((request, format))
 }
 
-/// The first format of `Accept` that is spoken here; JSON where nothing is said.
+/// The first supported format in `Accept`; JSON if there is no such header.
 fn accepted(head: &Head) -> Result<Format, Denied> {
     let Some(accept) = head.header("accept") else { return Ok(Format::Json(Dialect::DEFAULT)) };
     for one in accept.split(',') {
@@ -297,7 +296,7 @@ fn reason(code: u16) -> &'static str {
     }
 }
 
-/// Refuses a request whose head is of no use.
+/// Refuses a request with an unusable head.
 ///
 /// # Errors
 /// The client is gone.
@@ -339,7 +338,7 @@ struct Sheet<'s> {
     head: &'s Head,
     limits: &'s Limits,
     out: &'s mut dyn Write,
-    /// What was written and is not sent.
+    /// Bytes that are written and not sent.
     bytes: Vec<u8>,
     count: usize,
     /// Has a chunk been sent?

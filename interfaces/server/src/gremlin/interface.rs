@@ -1,5 +1,5 @@
-//! The Gremlin interface's sockets: HTTP and WebSocket over TCP or TLS, a thread a connection, and one that watches over clients that go while
-//! their traversal runs.
+//! The Gremlin interface's sockets: HTTP and WebSocket over TCP or TLS, a thread a connection, and one that watches for clients that go while their
+//! traversal runs.
 
 use super::connection::{Connection, Manner, Next, Watch};
 use super::http::{self, Http};
@@ -47,9 +47,9 @@ pub struct GremlinServeOptions {
     pub manner: Manner,
     /// Wraps every connection, where given.
     pub tls: Option<Tls>,
-    /// What a client may cost.
+    /// The limits of a client.
     pub limits: Limits,
-    /// Sites whose pages may ask, as at the HTTP interface; `*` for all.
+    /// Sites whose pages may send requests, as at the HTTP interface; `*` for all.
     pub cors: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ struct Running {
     interrupter: Interrupter,
     /// Is it a request of HTTP? Over WebSocket a client may send many at once.
     is_http: bool,
-    /// Set once the client may ask nothing more on this connection.
+    /// Set once the client may send no more requests on this connection.
     is_let_go: Arc<AtomicBool>,
 }
 
@@ -81,12 +81,12 @@ impl GremlinServer {
     /// Listens; ready when this returns.
     ///
     /// # Errors
-    /// The address is none, is taken, or can be reached by others while no password is asked.
+    /// The address is invalid, taken, or reachable by others while no password is demanded.
     pub fn start(options: GremlinServeOptions) -> Result<GremlinServer, ServeError> {
         let crowd = Crowd::new(&options.limits);
         GremlinServer::start_within(options, &crowd)
     }
-    /// The same as another interface of a server: what all clients may cost, they may cost at both interfaces together.
+    /// The same as another interface of a server: limits of all clients hold over both interfaces together.
     ///
     /// # Errors
     /// As [`GremlinServer::start`].
@@ -112,7 +112,7 @@ impl GremlinServer {
         sources.for_each(|database| database.set_interface_settings(&name(address), settings()));
         Ok(GremlinServer { shared, acceptor: Some(acceptor), watching, address })
     }
-    /// Where it listens; the port is the one the system chose if 0 was asked for.
+    /// Where it listens; if port 0 was requested, with the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -122,7 +122,7 @@ impl GremlinServer {
     }
 }
 
-/// By which a database tells the interface's settings from those of others.
+/// The name under which a database lists the interface's settings.
 fn name(address: SocketAddr) -> String {
     format!("gremlin {address}")
 }
@@ -182,7 +182,7 @@ enum End {
     Refused,
 }
 
-/// What is known of a client while it is here.
+/// The state of a client while it is connected.
 struct Visit<'v> {
     shared: &'v Arc<Shared>,
     pace: Arc<Pace>,
@@ -198,7 +198,7 @@ fn later(wait: Duration) -> Option<u64> {
 }
 
 impl Visit<'_> {
-    /// Answers requests of HTTP until one asks for WebSocket, or none comes.
+    /// Answers requests of HTTP until one upgrades to WebSocket, or none comes.
     fn talk<S: Read + Write>(self, mut stream: S, guest: &mut Guest) -> io::Result<End> {
         let limits = &self.shared.options.limits;
         let (crowd, origin) = (guest.crowd.clone(), guest.origin);
@@ -290,7 +290,7 @@ impl Visit<'_> {
     }
 }
 
-/// Someone at the interface, among all others.
+/// A client at the interface, counted among all others.
 struct Visitor {
     crowd: Arc<Crowd>,
     origin: Origin,
@@ -298,7 +298,7 @@ struct Visitor {
 }
 
 impl Visitor {
-    /// A place among the connections of a user; with HTTP each request may be another's.
+    /// Takes a place among the connections of a user; with HTTP each request may be of another user.
     fn take_place(&mut self, user: Option<&str>) -> Result<(), String> {
         let Some(user) = user else { return Ok(()) };
         if self.place.as_ref().is_none_or(|(name, _)| name != user) {
@@ -339,8 +339,8 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// Reads up to the end of a request's head; what came behind it stays in `bytes`. None where the client has no more requests, or was
-    /// told why no more is read.
+    /// Reads up to the end of a request's head; bytes behind it stay in `bytes`. None where the client has no more requests, or got an error that
+    /// says why no more is read.
     fn head<S: Read + Write>(&self, stream: &mut S, bytes: &mut Vec<u8>) -> io::Result<Option<Head>> {
         let head_bytes_max = self.limits.head_bytes_max;
         loop {
@@ -364,7 +364,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads a request's body. None where there is none to read, and the client was told.
+    /// Reads a request's body. None where there is none to read, and the client got an error.
     fn body<S: Read + Write>(
         &self,
         stream: &mut S,
@@ -399,7 +399,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads what is there. False where no more comes; the client was told why, if there is a request to be answered.
+    /// Reads available bytes. False where no more come; if a request is to be answered, the client got an error.
     fn more(
         &self,
         stream: &mut (impl Read + Write),
@@ -424,7 +424,7 @@ impl Reading<'_> {
     }
 }
 
-/// What a client is told whose frame cannot be read; nothing where it is gone.
+/// The answer to a frame that cannot be read; none where the client is gone.
 fn complaint(error: &SocketError, refused: Option<String>) -> Option<CloseFrame> {
     let code = match error {
         SocketError::Capacity(_) => CloseCode::Size,
@@ -450,7 +450,7 @@ fn farewell<S: Read + Write>(client: &mut WebSocket<S>, why: Option<CloseFrame>)
     Ok(end)
 }
 
-/// Ends what runs for clients that are gone, and lets go those that send too far ahead.
+/// Ends running requests of clients that are gone, and disconnects those that send too far ahead.
 fn watch(shared: &Shared) {
     while !shared.stopping.load(Ordering::Acquire) {
         shared.running.lock().retain(|_, running| {
@@ -470,12 +470,12 @@ fn watch(shared: &Shared) {
     }
 }
 
-/// Has the client sent so much behind its request that its end would wait behind bytes that have no place here?
+/// Has the client sent so much behind its request that its end could not be noticed behind it?
 fn sends_ahead(socket: &TcpStream) -> bool {
     rustix::io::ioctl_fionread(socket).is_ok_and(|unread| unread > AHEAD_BYTES_MAX)
 }
 
-/// Has the other end closed, whatever it sent before? Looks without taking anything.
+/// Has the other end closed, whatever it sent before? Reads nothing.
 fn is_gone(socket: &TcpStream) -> bool {
     let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
     let mut asked = [PollFd::new(socket, gone)];

@@ -47,7 +47,7 @@ impl Format {
     }
 }
 
-/// What is sent over WebSocket.
+/// A frame for WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// GraphBinary.
@@ -56,10 +56,10 @@ pub enum Frame {
     Text(String),
 }
 
-/// What a client asks.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// How it was written, and how it is answered.
+    /// Its format, and that of the answer.
     pub format: Format,
     /// Chosen by the client; answers repeat it.
     pub id: u128,
@@ -71,23 +71,23 @@ pub struct Request {
     pub arguments: Vec<(Arc<str>, Argument)>,
 }
 
-/// What cannot be read, and how its sender is answered.
+/// A request that cannot be read, and how its sender is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
     /// The format it came in.
     pub format: Format,
     /// Its id, where it could be read so far: drivers wait for an answer that repeats it.
     pub id: Option<u128>,
-    /// What is wrong.
+    /// The fault.
     pub why: Malformed,
 }
 
-/// Bytes that reading a text of JSON takes: its texts, and each value twice, as JSON and as what that means.
+/// Bytes that parsing a text of JSON takes: its texts, and each value twice, as JSON and as an object.
 fn json_bytes(text: &[u8], shape: JsonShape) -> usize {
     text.len().saturating_add(shape.values.saturating_mul(JSON_VALUE_BYTES + VALUE_BYTES))
 }
 
-/// Reads a text of JSON; room is asked for what it holds.
+/// Parses a text of JSON; its memory is charged by `room`.
 ///
 /// # Errors
 /// There is no room, it is nested too deep, or it is no JSON.
@@ -109,7 +109,7 @@ impl Request {
     pub fn read(frame: &[u8]) -> Result<Request, Unread> {
         Request::read_within(frame, &mut |_| Ok(()))
     }
-    /// The same; room is asked for the values.
+    /// The same; its values are charged by `room`.
     ///
     /// # Errors
     /// As there, or there is no room.
@@ -133,7 +133,7 @@ impl Request {
     pub fn read_text(frame: &[u8]) -> Result<Request, Unread> {
         Request::of(Format::Json(Dialect::DEFAULT), frame)
     }
-    /// The same; room is asked for the values.
+    /// The same; its values are charged by `room`.
     ///
     /// # Errors
     /// As there, or there is no room.
@@ -203,7 +203,7 @@ impl Request {
     }
 }
 
-/// The id in a message that is no JSON, or nested so deep that it is not read as such.
+/// The id in a message that is no JSON, or nested too deep to be parsed.
 fn id_within(message: &[u8]) -> Option<u128> {
     let text = std::str::from_utf8(message).ok()?;
     let behind = &text[text.find("\"requestId\"")? + "\"requestId\"".len()..];
@@ -233,7 +233,7 @@ fn head(writer: &mut Writer<'_>, id: Option<u128>, status: Status, message: Opti
 /// A response with objects, or without any.
 ///
 /// # Errors
-/// What stands behind a vertex or an edge cannot be read, or the format has no form for an object.
+/// A vertex or an edge cannot be resolved, or the format has no form for an object.
 pub fn response(format: Format, id: u128, part: &Part<'_>) -> Result<Frame, Error> {
     match format {
         Format::Binary => {
@@ -254,7 +254,7 @@ pub fn response(format: Format, id: u128, part: &Part<'_>) -> Result<Frame, Erro
     }
 }
 
-/// A response in GraphBinary up to the first of so many objects.
+/// A response in GraphBinary up to the first of `count` objects.
 pub fn binary_head(id: u128, status: Status, count: usize) -> Vec<u8> {
     let mut writer = Writer::new(None);
     head(&mut writer, Some(id), status, Some(""));
@@ -270,7 +270,7 @@ pub fn nothing(format: Format, id: u128) -> Frame {
     response(format, id, &part).expect("nothing is looked up for no objects")
 }
 
-/// A response that says what went wrong.
+/// A response with an error.
 pub fn failure(format: Format, id: Option<u128>, refusal: &Refusal, exception: &str) -> Frame {
     let message = &refusal.message;
     match format {
@@ -296,7 +296,7 @@ pub fn failure(format: Format, id: Option<u128>, refusal: &Refusal, exception: &
     }
 }
 
-/// A challenge: the client is to say who it is.
+/// A challenge: the client must authenticate.
 pub fn challenge(format: Format, id: u128) -> Frame {
     match format {
         Format::Binary => {

@@ -1,7 +1,7 @@
-//! A client's socket that nobody waits at for ever, and whose unfinished messages are on an account.
+//! A client's socket with time limits, and an account for unfinished messages.
 //!
-//! What is waited for differs: a stranger has so long to say who it is, a message that has begun may not rest, a client whose transaction
-//! holds others up may not be silent; any other may. Whoever reads sets the pace; the socket keeps it.
+//! The time limits differ: a stranger must authenticate in time, a message that has begun must not stall, a client whose transaction holds others up
+//! must not be silent; any other may. The reader sets the pace; the socket enforces it.
 
 use crate::limits::Limits;
 use crate::listener::crowd::Account;
@@ -17,10 +17,10 @@ use world::clock::monotonic_ns;
 const READ_BYTES_MAX: usize = 16 << 10;
 /// A buffer for a frame is made at its length, and the kernel may give its first byte this much memory.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// A message is held twice while it grows: as frames as they came, and as what they make together.
+/// A message is held twice while it grows: as received frames, and joined.
 const TIMES_HELD: usize = 2;
 
-/// What may be waited for, and how long.
+/// The time limits of a read.
 pub struct Pace {
     state: Mutex<State>,
     message_timeout: Duration,
@@ -68,7 +68,7 @@ impl Pace {
         let patience = (state.amid_bytes > 0).then_some(self.message_timeout);
         [patience, self.until_ns(&state).map(left)].into_iter().flatten().min()
     }
-    /// Waiting ends then, whatever drips meanwhile.
+    /// When the wait ends, whatever trickles in meanwhile.
     fn until_ns(&self, state: &State) -> Option<u64> {
         let whole_ns = (state.amid_bytes > 0).then(|| {
             state.began_ns + patience_ns(self.message_timeout, state.amid_bytes, self.bytes_per_second_min)
@@ -83,7 +83,7 @@ impl Pace {
         self.state.lock().refused = Some("nothing was heard for too long".into());
         ErrorKind::TimedOut.into()
     }
-    /// Takes room for what is about to be read.
+    /// Charges bytes that are about to be read.
     fn make_room(&self, count: usize) -> io::Result<()> {
         let mut state = self.state.lock();
         let amid = state.amid_bytes + count;

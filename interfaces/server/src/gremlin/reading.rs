@@ -1,7 +1,7 @@
-//! GraphBinary 1.0, read: what a client sends becomes values, predicates and traversals.
+//! Reading GraphBinary 1.0: values, predicates and traversals from a client.
 //!
-//! Every length is checked against what is left before anything is made room for, and nesting has a limit: a hostile message costs no
-//! more than its own size.
+//! Every length is checked against the remaining bytes before memory is allocated, and nesting has a limit: a hostile message costs no more than its
+//! own size.
 
 use super::status::Status;
 use gremlin::limits::INSTRUCTIONS_MAX;
@@ -12,7 +12,7 @@ use model::temporal::calendar::days_of;
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes that are no GraphBinary, or hold what is not supported.
+/// Bytes that are no GraphBinary, or contain unsupported types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
     why: String,
@@ -40,12 +40,12 @@ fn malformed<T>(why: impl Into<String>) -> Result<T, Malformed> {
     Err(Malformed::new(why))
 }
 
-/// Asked for room for so many bytes more while values are unpacked.
+/// Charges further bytes while values are unpacked.
 pub type Room<'r> = dyn FnMut(usize) -> Result<(), &'static str> + 'r;
 
-/// Bytes of values for which room is asked at once.
+/// Bytes of values that are charged at once.
 const ROOM_BYTES: usize = 64 << 10;
-/// Bytes that a value takes beside its text: itself, and its part of what it lies in.
+/// Bytes that a value takes beside its text: itself, and its slot in the enclosing value.
 pub(super) const VALUE_BYTES: usize = 2 * size_of::<Argument>();
 
 /// Bytes that an instruction takes, as it is read and as a part of its traversal, beside its arguments.
@@ -58,7 +58,7 @@ const NANOS: i64 = 1_000_000_000;
 pub struct Reader<'m> {
     bytes: &'m [u8],
     depth: usize,
-    /// Bytes for which room has not been asked yet.
+    /// Bytes that are not charged yet.
     owed: usize,
     room: Option<&'m mut Room<'m>>,
 }
@@ -68,11 +68,11 @@ impl<'m> Reader<'m> {
     pub fn new(bytes: &'m [u8]) -> Reader<'m> {
         Reader { bytes, depth: 0, owed: 0, room: None }
     }
-    /// Begins at the front, with values for which room is asked.
+    /// Begins at the front; values are charged by `room`.
     pub fn within(bytes: &'m [u8], room: &'m mut Room<'m>) -> Reader<'m> {
         Reader { room: Some(room), ..Reader::new(bytes) }
     }
-    /// So many bytes more are held.
+    /// Counts `bytes` more.
     fn holds(&mut self, bytes: usize) -> Result<(), Malformed> {
         self.owed += bytes;
         if self.owed < ROOM_BYTES {

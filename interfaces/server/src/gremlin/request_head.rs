@@ -8,14 +8,14 @@ use httparse::Status;
 /// Headers of one request.
 pub const HEADERS_MAX: usize = 100;
 
-/// What stands before the body.
+/// The part before the body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// `GET`, `POST`, …
     pub method: String,
-    /// Without what is asked.
+    /// Without the query.
     pub path: String,
-    /// What stands behind the question mark, as it came.
+    /// The part behind the question mark, undecoded.
     pub query: String,
     /// May the client send another request on the same connection?
     pub keeps_alive: bool,
@@ -30,7 +30,7 @@ fn malformed<T>(why: &str) -> Result<T, Malformed> {
 }
 
 impl Head {
-    /// Reads a head from the front of what came; none where its end is not here yet. Tells how long it is.
+    /// Parses a head from the front of the received bytes; none where it is incomplete. Returns its length.
     ///
     /// # Errors
     /// It is no HTTP/1.
@@ -78,7 +78,7 @@ impl Head {
         let all = self.header(name).into_iter().flat_map(|value| value.split(','));
         all.map(str::trim).any(|one| one.eq_ignore_ascii_case(word))
     }
-    /// Does it ask for WebSocket? Its key, then.
+    /// The key of a WebSocket upgrade, if it is one.
     pub fn web_socket_key(&self) -> Option<&str> {
         let asks = self.says("upgrade", "websocket") && self.says("connection", "upgrade");
         let fits = self.header("sec-websocket-version") == Some("13") && self.method == "GET";
@@ -87,7 +87,7 @@ impl Head {
     /// Length of the body.
     ///
     /// # Errors
-    /// It cannot be told before the body is read, or is none.
+    /// It is not given in the head, or invalid.
     pub fn body_bytes(&self) -> Result<usize, Malformed> {
         if self.header("transfer-encoding").is_some() {
             return malformed("a body must say its length: Content-Length");
@@ -109,10 +109,10 @@ impl HeaderFields for Head {
     }
 }
 
-/// Pairs of what is asked, percent signs and pluses undone.
+/// Pairs of the query, percent-decoded, pluses as blanks.
 ///
 /// # Errors
-/// What stands behind a percent sign is no byte, or the whole no UTF-8.
+/// A percent sign is not followed by a byte, or the result is no UTF-8.
 pub fn decoded_pairs(query: &str) -> Result<Vec<(String, String)>, Malformed> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs

@@ -1,4 +1,4 @@
-//! How a request went, and in what its objects are wrapped: what the reader and the writer of messages both name.
+//! Status codes and wrappings, shared by the reader and the writer of messages.
 
 /// How a request went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub enum Status {
     Timeout = 598,
 }
 
-/// What the objects of an answer are wrapped in.
+/// How the objects of an answer are wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrapping {
     /// As traversers with their bulk: for bytecode.
     Traversers,
-    /// As they are: for scripts.
+    /// Unwrapped: for scripts.
     Plain,
 }

@@ -1,4 +1,4 @@
-//! GraphBinary 1.0, written: what a traversal gives, with all that clients want to know of vertices and edges.
+//! Writing GraphBinary 1.0: results of traversals, with vertices and edges resolved.
 
 mod parts;
 
@@ -16,7 +16,7 @@ const NULL: [u8; 2] = [0xfe, 0x01];
 pub struct Writer<'a> {
     /// The message.
     pub bytes: Vec<u8>,
-    /// Tells what stands behind the numbers of vertices and edges.
+    /// Resolves the numbers of vertices and edges.
     answer: Option<&'a GremlinAnswer>,
 }
 
@@ -45,12 +45,12 @@ impl<'a> Writer<'a> {
         self.begin(0x03);
         self.text(text);
     }
-    /// Begins a list of so many elements.
+    /// Begins a list of `count` elements.
     pub fn begin_list(&mut self, count: usize) {
         self.begin(0x09);
         self.count(count);
     }
-    /// Elements of a list: traversers with how often each is there, or each object as often as it is there. Tells how many.
+    /// Elements of a list: traversers with their bulks, or each object repeated. Returns their number.
     pub fn elements_of(&mut self, objects: &[(Object, u64)], wrapping: Wrapping) -> Result<usize, Error> {
         let mut count = 0;
         for (object, bulk) in objects {

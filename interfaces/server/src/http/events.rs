@@ -1,6 +1,6 @@
 //! A subscription as server-sent events: `fields` first, then `changes` for each commit that changes something, `progress` for others.
 //!
-//! The id of an event is the mark behind it, so a browser that comes again says in `Last-Event-ID` where it goes on, and nothing is lost.
+//! The id of an event is the mark behind it, so a browser that reconnects sends in `Last-Event-ID` where it resumes, and nothing is lost.
 
 use super::outlet::Outlet;
 use super::parameters;
@@ -24,7 +24,7 @@ const OWN_COLUMNS: usize = 4;
 /// Bytes of a mark that a client may give.
 const MARK_BYTES_MAX: usize = 200;
 
-/// What is subscribed to.
+/// The request for a subscription.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Subscribe {
     name: String,
@@ -34,7 +34,7 @@ pub(super) struct Subscribe {
 }
 
 impl Subscribe {
-    /// Reads `snapshot=true`, `from=MARK` and `param.NAME=JSON`; the header of who comes again counts more than `from`.
+    /// Reads `snapshot=true`, `from=MARK` and `param.NAME=JSON`; the header of a reconnecting client overrides `from`.
     ///
     /// # Errors
     /// One of them cannot be read.

@@ -1,4 +1,4 @@
-//! The HTTP interface's sockets: a runtime of its own, connections within the limits of all interfaces, an end that is announced.
+//! The HTTP interface's sockets: a runtime of its own, connections within the limits of all interfaces, an announced shutdown.
 
 use super::metrics;
 use super::outlet::{Answer, whole};
@@ -41,39 +41,39 @@ use tokio_rustls::TlsAcceptor;
 
 /// Threads that read and write sockets; they wait for nothing else.
 const WORKERS: usize = 2;
-/// Bytes of stack of a thread that asks the database: texts are parsed and planned on it.
+/// Stack of a thread that runs requests: texts are parsed and planned on it.
 const STACK_BYTES: usize = 4 << 20;
 /// Time that an interface that closes gives its clients.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// How often transactions are looked after that nobody asks in.
+/// How often idle transactions are looked for.
 const SWEEP_EVERY: Duration = Duration::from_millis(200);
 /// Pause when the system gives no more sockets.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// What the interface is described by, for programs that make clients of it.
+/// The description of the interface (OpenAPI), for generators of clients.
 const DESCRIPTION: &str = include_str!("openapi.json");
 
-/// Where to listen, to whom, and how.
+/// Options of the interface.
 #[derive(Clone, Debug)]
 pub struct HttpServeOptions {
     /// Its address.
     pub address: String,
-    /// Who may come in.
+    /// Authenticates clients.
     pub gate: Arc<Gate>,
     /// Wraps every connection, where given.
     pub tls: Option<Tls>,
-    /// What a client may cost.
+    /// The limits of a client.
     pub limits: Limits,
-    /// Sites whose pages may ask, such as `https://app.example`; `*` for all.
+    /// Sites whose pages may send requests, such as `https://app.example`; `*` for all.
     pub cors: Vec<String>,
-    /// May everyone read the metrics, where passwords are asked for?
+    /// May everyone read the metrics, where passwords are demanded?
     pub metrics_for_everyone: bool,
-    /// What became of traces of queries, where they are sent.
+    /// Counters of traces, where they are sent.
     pub traces: Option<Arc<TraceCounts>>,
 }
 
 impl HttpServeOptions {
-    /// Everyone may come in who reaches this address, unwrapped.
+    /// Without passwords and TLS at this address.
     pub fn at(address: &str) -> HttpServeOptions {
         let (gate, limits) = (Gate::open(), Limits::default());
         HttpServeOptions {
@@ -88,7 +88,7 @@ impl HttpServeOptions {
     }
 }
 
-/// What all connections share.
+/// Shared by all connections.
 pub(super) struct Interface {
     pub database: Database,
     pub gate: Arc<Gate>,
@@ -103,7 +103,7 @@ pub(super) struct Interface {
     /// Where drivers of Neo4j are listened to.
     bolt: Option<SocketAddr>,
     tls: Option<Tls>,
-    /// Who may read the metrics without a log-on.
+    /// Are the metrics open without a log-on?
     pub metrics_for_everyone: bool,
     pub traces: Option<Arc<TraceCounts>>,
 }
@@ -120,12 +120,12 @@ impl HttpServer {
     /// Listens; ready when this returns.
     ///
     /// # Errors
-    /// The address is none, is taken, or can be reached by others while no password is asked.
+    /// The address is invalid, taken, or reachable by others while no password is demanded.
     pub fn start(database: Database, options: HttpServeOptions) -> Result<HttpServer, ServeError> {
         let crowd = Crowd::new(&options.limits);
         HttpServer::start_within(database, options, crowd, None)
     }
-    /// The same as another interface of a server: what all clients may cost, they may cost at all interfaces together.
+    /// The same as another interface of a server: limits of all clients hold over all interfaces together.
     ///
     /// # Errors
     /// As [`HttpServer::start`].
@@ -194,7 +194,7 @@ impl HttpServer {
         runtime.spawn(sweep(interface.clone()));
         Ok(HttpServer { interface, runtime: Some(runtime), stop, address })
     }
-    /// Where it listens; the port is the one the system chose if 0 was asked for.
+    /// Where it listens; if port 0 was requested, with the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -208,7 +208,7 @@ impl HttpServer {
     }
 }
 
-/// By which the database tells the interface's settings from those of others.
+/// The name under which the database lists the interface's settings.
 fn name(address: SocketAddr) -> String {
     format!("http {address}")
 }
@@ -321,7 +321,7 @@ async fn talk(
 }
 
 impl Interface {
-    /// Answers what is no business of the database's.
+    /// Answers requests that do not need the database.
     pub fn public(&self, route: &Route, headers: &HeaderMap) -> Answer {
         let json = "application/json";
         match route {
@@ -337,17 +337,17 @@ impl Interface {
             _ => whole(StatusCode::OK, json, self.discovery(headers).to_string()),
         }
     }
-    /// The process answers; how the last checkpoint fared is told beside, since a database serves without it.
+    /// Says that the process answers; a failing checkpoint is reported beside, since a database serves without it.
     fn health(&self) -> Answer {
         let checkpoint = if self.database.checkpoint_failure().is_some() { "failing" } else { "ok" };
         let body = serde_json::json!({ "status": "up", "checkpoint": checkpoint });
         whole(StatusCode::OK, "application/json", body.to_string())
     }
-    /// The metrics, with the names that may be told.
+    /// The metrics, with the names that may be shown.
     pub fn metrics(&self, named: NamedFigures) -> Answer {
         whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics::text(self, named))
     }
-    /// What drivers and tools look for at the root.
+    /// The document at the root for drivers and tools.
     fn discovery(&self, headers: &HeaderMap) -> serde_json::Value {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let secure = if self.tls.is_some() { "s" } else { "" };

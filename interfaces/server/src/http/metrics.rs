@@ -1,7 +1,7 @@
-//! What the server did and holds, in the text format of Prometheus.
+//! Metrics of the server, in the text format of Prometheus.
 //!
-//! Names of tenants and of standing queries are told only to whom SHOW would list them whole; others are told sums
-//! of tenants, and of standing queries how many readers they have and how far the last of them is behind: sizes and times tell of answers.
+//! Names of tenants and of standing queries are shown only to readers to whom SHOW would list them in full; others get sums of tenants, and of
+//! standing queries the number of readers and the greatest lag: sizes and times tell of answers.
 
 use super::interface::Interface;
 use database::{LATENCY_BOUNDS_US, NamedFigures, Standing};
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 /// Bytes of a page of memory, in which the system counts what a process holds.
 const SYSTEM_PAGE_BYTES: u64 = 4_096;
 
-/// A page of metrics as it is written.
+/// A page of metrics in the making.
 #[derive(Default)]
 struct Page(String);
 
@@ -147,7 +147,7 @@ fn process_bytes() -> Option<u64> {
     Some(pages * SYSTEM_PAGE_BYTES)
 }
 
-/// Queries that run or wait now, and what was spent on them so far, by tenant.
+/// Running and waiting queries, and their usage so far, by tenant.
 fn of_queries(page: &mut Page, interface: &Interface, has_names: bool) {
     let whose = |tenant: String| if has_names { tenant } else { String::new() };
     let labelled = |tenant: &str, rest: &[(&'static str, &'static str)]| -> Vec<(&'static str, String)> {

@@ -1,4 +1,4 @@
-//! What a browser is told of who may ask (CORS); who may is said by [`crate::site`].
+//! CORS headers for browsers; [`crate::site`] decides which sites are allowed.
 
 use super::refusal::Refusal;
 use crate::site::{self, Fault};
@@ -8,7 +8,7 @@ use hyper::header::{
     ACCESS_CONTROL_MAX_AGE, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 
-/// Seconds for which a browser remembers what it may ask.
+/// Seconds for which a browser caches the permission.
 const PREFLIGHT_SECONDS: &str = "600";
 
 impl From<Fault> for Refusal {
@@ -21,22 +21,22 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// The site whose page asks, if it may and is another than ours.
+/// The site of the requesting page, if it is allowed and another than ours.
 ///
 /// # Errors
-/// It may not.
+/// It is not allowed.
 pub(super) fn check(headers: &HeaderMap, allowed: &[String]) -> Result<Option<HeaderValue>, Refusal> {
     let other = site::check_page(headers, allowed)?;
     Ok(other.and_then(|_| headers.get(ORIGIN).cloned()))
 }
 
-/// Tells a browser that the page of this site may read the answer.
+/// Allows the page of this site to read the answer.
 pub(super) fn permit(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.append(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// Tells a browser what a page may ask.
+/// The methods and headers that a page may use.
 pub(super) fn permit_methods(headers: &mut HeaderMap) {
     let methods = HeaderValue::from_static("GET, POST, DELETE");
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);

@@ -1,8 +1,8 @@
-//! An answer on its way out: from the thread that asks the database to the connection.
+//! Sends an answer: from the thread that runs the request to the connection.
 //!
-//! A short answer is sent whole, with a length, and with a status that says whether it failed. A long one goes out in pieces: the channel
-//! between the two is bounded, so a client that does not read holds back its query. Invariant: an answer that was not finished ends its
-//! connection, so that nobody takes it for a whole one; a client that goes ends what runs for it.
+//! A short answer is sent whole, with a length, and with a status that says whether it failed. A long one is sent in pieces: the channel between the
+//! two is bounded, so a client that does not read holds back its query. Invariant: an unfinished answer ends its connection, so that it is not taken
+//! for a complete one; a client that goes ends its running request.
 
 use super::presence::Attended;
 use super::refusal::Refusal;
@@ -27,13 +27,13 @@ use world::clock::monotonic_ns;
 const GATHER_BYTES: usize = 256 << 10;
 /// Bytes of a piece.
 const PIECE_BYTES: usize = 64 << 10;
-/// Pieces between the thread that asks and the connection.
+/// Pieces buffered between the thread and the connection.
 const PIECES_MAX: usize = 4;
 
 /// The answer as hyper takes it.
 pub(super) type Answer = Response<Outgoing>;
 
-/// What is sent.
+/// A message to the connection.
 pub(super) enum Outgoing {
     Whole(Option<Bytes>),
     Pieces { pieces: mpsc::Receiver<Bytes>, is_whole: Arc<AtomicBool>, attention: Option<Attention> },
@@ -43,7 +43,7 @@ impl Outgoing {
     pub fn of(bytes: impl Into<Bytes>) -> Outgoing {
         Outgoing::Whole(Some(bytes.into()))
     }
-    /// Whoever sends this keeps what runs from being ended.
+    /// The sender keeps the running request from being ended.
     pub fn attend(&mut self, new: Attention) {
         if let Outgoing::Pieces { attention, .. } = self {
             *attention = Some(new);
@@ -79,7 +79,7 @@ impl Body for Outgoing {
     }
 }
 
-/// Held for a client while something runs for it; dropped before that is over, it ends what runs.
+/// Held for a client while its request runs; dropped before its end, it interrupts the request.
 pub(super) struct Attention {
     pub interrupter: Interrupter,
     pub is_over: Arc<AtomicBool>,
@@ -100,13 +100,13 @@ impl Drop for Attention {
 pub(super) enum Unsent {
     /// The client is gone, or does not read.
     Gone,
-    /// The client reads, but not within the time of its statement. What was not sent is kept.
+    /// The client reads, but not within the time limit of its statement. Unsent bytes are kept.
     Late,
 }
 
 /// Where an answer is written.
 pub(super) struct Outlet {
-    /// What was written and not sent.
+    /// Bytes that are written and not sent.
     pub bytes: Vec<u8>,
     status: StatusCode,
     mime: &'static str,
@@ -115,7 +115,7 @@ pub(super) struct Outlet {
     is_whole: Arc<AtomicBool>,
     runtime: Handle,
     write_timeout: Duration,
-    /// When the statement has taken too long that writes here.
+    /// The time limit of the statement that writes here.
     until_ns: Option<u64>,
 }
 
@@ -135,15 +135,15 @@ impl Outlet {
         };
         (outlet, told)
     }
-    /// What is sent from now on must be taken by then.
+    /// Everything sent from now on must be taken by then.
     pub fn end_by(&mut self, until_ns: Option<u64>) {
         self.until_ns = until_ns;
     }
-    /// What the answer is, before anything of it was sent.
+    /// Sets status and type of the answer, before any of it was sent.
     pub fn set(&mut self, status: StatusCode, mime: &'static str) {
         (self.status, self.mime) = (status, mime);
     }
-    /// Has something been sent, so that it is too late for another status?
+    /// Was something sent, so that it is too late for another status?
     pub fn is_begun(&self) -> bool {
         self.pieces.is_some()
     }
@@ -152,12 +152,12 @@ impl Outlet {
         self.answer.as_ref().is_some_and(oneshot::Sender::is_closed)
             || self.pieces.as_ref().is_some_and(mpsc::Sender::is_closed)
     }
-    /// Sends what has gathered if it is much.
+    /// Sends the buffered bytes if there are many.
     pub fn overflow(&mut self) -> Result<(), Unsent> {
         let limit = if self.is_begun() { PIECE_BYTES } else { GATHER_BYTES };
         if self.bytes.len() >= limit { self.flush() } else { Ok(()) }
     }
-    /// Sends what has gathered, and before it the head of the answer.
+    /// Sends the buffered bytes, and before them the head of the answer.
     pub fn flush(&mut self) -> Result<(), Unsent> {
         if let Some(answer) = self.answer.take() {
             let (pieces, received) = mpsc::channel(PIECES_MAX);

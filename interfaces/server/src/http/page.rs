@@ -1,7 +1,7 @@
 //! The page that people look at: files of `interfaces/web`, built by `cargo xtask web`, compressed, and part of this program.
 //!
-//! Whoever asks the root for HTML gets the page, everyone else what drivers look for. A browser asks again by ETag, so a new version of the
-//! server brings a new page at once. The page runs no script but its own, and asks nobody but this server: see [`POLICY`].
+//! A request to the root that accepts HTML gets the page, any other the document for drivers. A browser revalidates by ETag, so a new version of the
+//! server brings a new page at once. The page runs no script but its own, and connects to no other server: see [`POLICY`].
 
 use super::outlet::{Answer, Outgoing, response, whole};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use ring::digest::{SHA256, digest};
 use std::io::Read;
 use std::sync::OnceLock;
 
-/// What a browser lets the page do: its own scripts, styles, pictures and worker; requests to this server; nothing inline, in no frame.
+/// The content security policy: its own scripts, styles, pictures and worker; requests to this server; nothing inline, in no frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Bytes of a file once it is unpacked; it is one of ours.
@@ -59,7 +59,7 @@ pub(super) fn find(path: &str) -> Option<&'static PageFile> {
     FILES.iter().find(|file| file.path == path)
 }
 
-/// Does a browser ask, for something to show?
+/// Does the request come from a browser's navigation?
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     accept.split(',').any(|one| one.split(';').next().unwrap_or_default().trim() == "text/html")

@@ -8,10 +8,10 @@ use model::value::Point;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The value that a piece of JSON stands for.
+/// The value of a piece of JSON.
 ///
 /// # Errors
-/// What is wrong with it, as a sentence.
+/// The fault, as a sentence.
 pub fn value(json: &Json, form: Form) -> Result<Value, String> {
     match form {
         Form::Plain => json::value(json),

@@ -1,7 +1,8 @@
-//! What a connection is at: a request that is answered, or the time until the next one.
+//! The state of a connection: a request that is being answered, or the time until the next one.
 //!
-//! Between two requests a client that is known may be silent for `idle_timeout`; one that is not, `greeting_timeout`. From its first byte the head of a
-//! request may take `greeting_timeout`, however slowly more of it comes. While a request is answered, other times hold: those of bodies, statements and writes.
+//! Between two requests an authenticated client may be silent for `idle_timeout`; another one for `greeting_timeout`. From its first byte the head of
+//! a request may take `greeting_timeout`, however slowly it comes. While a request is answered, other limits hold: those of bodies, statements and
+//! writes.
 
 use crate::Limits;
 use hyper::body::{Body, Frame, SizeHint};
@@ -16,9 +17,9 @@ use tokio::time::{Sleep, sleep};
 /// Counts of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
-    /// Requests whose answer has not been handed over to its last byte: one at most.
+    /// Requests whose answer has not been sent completely: one at most.
     in_hand: AtomicUsize,
-    /// Of these, those whose bodies are read or not wanted, and for which something runs.
+    /// Of these, those whose bodies are read or not wanted, and that are running.
     running: AtomicUsize,
     answered: AtomicU64,
     /// How often bytes came.
@@ -27,7 +28,7 @@ pub(super) struct Presence {
     arrivals_of_request: AtomicU64,
 }
 
-/// Nobody knows what of the bytes that came belongs to the body of a request.
+/// It is unknown which received bytes belong to the body of a request.
 const UNREAD: u64 = u64::MAX;
 
 impl Presence {
@@ -35,11 +36,11 @@ impl Presence {
     pub fn arrive(&self) {
         self.arrivals.fetch_add(1, Ordering::AcqRel);
     }
-    /// The body of the request that is in hand is read: what comes now belongs to the next one.
+    /// The body of the present request is read: later bytes belong to the next one.
     pub fn end_body(&self) {
         self.arrivals_of_request.store(self.arrivals.load(Ordering::Acquire), Ordering::Release);
     }
-    /// A request has come, and all of it or its head alone; it is in hand until its guard is dropped.
+    /// A request has come, complete or its head alone; it is in hand until its guard is dropped.
     pub fn take_in_hand(self: &Arc<Self>, has_body: bool) -> RequestInHand {
         self.end_body();
         if has_body {

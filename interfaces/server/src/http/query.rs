@@ -1,7 +1,7 @@
-//! One statement of the Query API: what was asked, and the answer as it is written.
+//! One statement of the Query API: its request, and the writing of its answer.
 //!
-//! An answer is one object of JSON, or lines of JSON (`Header`, `Record`, `Summary`, `Error`) that go out as the rows come. What fails after
-//! the first piece was sent is told at the end, in `errors`.
+//! An answer is one object of JSON, or lines of JSON (`Header`, `Record`, `Summary`, `Error`) that are sent as the rows come. An error after the
+//! first piece was sent is reported at the end, in `errors`.
 
 use super::outlet::{Outlet, Unsent};
 use super::parameters;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use world::clock::after_ns;
 
-/// How often whoever waits for rows looks after the client, and sends what it has.
+/// How often a thread that waits for rows checks the client, and sends buffered rows.
 const FLUSH_AFTER: Duration = Duration::from_millis(5);
 /// The media type of typed JSON, without its version.
 const TYPED: &str = "application/vnd.neo4j.query";
@@ -37,7 +37,7 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// The format that the client likes best of those that are written here, by `Accept` (RFC 9110, 12.5.1).
+    /// The format that the client prefers among the supported ones, by `Accept` (RFC 9110, 12.5.1).
     ///
     /// # Errors
     /// There is none.
@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-/// What is written here, and how it is called; the first is written to whoever does not say.
+/// Supported formats and their media types; the first is the default.
 const FORMATS: [(&str, Format); 5] = [
     ("application/json", Format { form: Form::Plain, in_lines: false }),
     ("application/x-ndjson", Format { form: Form::Plain, in_lines: true }),
@@ -118,7 +118,7 @@ impl MediaRange {
 /// The form of a request's parameters, by the type of its body.
 ///
 /// # Errors
-/// The type is none that is read here.
+/// The type is not supported.
 pub(super) fn form_of_body(headers: &HeaderMap) -> Result<Form, Refusal> {
     let mime = headers.get(CONTENT_TYPE).and_then(|mime| mime.to_str().ok()).unwrap_or_default();
     match mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
@@ -131,7 +131,7 @@ pub(super) fn form_of_body(headers: &HeaderMap) -> Result<Form, Refusal> {
     }
 }
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueryRequest {
     /// None only where a transaction begins, goes on or ends without one.
@@ -142,16 +142,16 @@ pub(super) struct QueryRequest {
     pub reads_only: Option<bool>,
     pub timeout: Option<Duration>,
     pub wants_counters: bool,
-    /// The user whom the client acts as.
+    /// The user to impersonate.
     pub acts_as: Option<String>,
     /// Is the statement Gremlin?
     pub is_gremlin: bool,
-    /// The trace that it is a part of, by the header of W3C Trace Context.
+    /// The parent trace, by the header of W3C Trace Context.
     pub trace_parent: Option<String>,
 }
 
 impl QueryRequest {
-    /// Reads the object of a request; nothing is the empty object.
+    /// Parses the object of a request; an empty body is the empty object.
     ///
     /// # Errors
     /// It is none, or a field of it is of the wrong type.
@@ -214,11 +214,11 @@ fn params(fields: &serde_json::Map<String, Json>, form: Form) -> Result<Params, 
     fields.iter().map(param).collect()
 }
 
-/// What the end of an answer tells beside the rows.
+/// The end of an answer beside the rows.
 pub(super) enum Ending {
     /// The statement was a transaction of its own: the bookmark of its commit.
     Bookmark,
-    /// The transaction that goes on: its id, and when it ends if nothing is asked in it.
+    /// The transaction that stays open: its id, and when it ends unless it is used.
     Transaction { id: String, expires: String },
     /// The transaction is committed after the statement.
     Commit,
@@ -271,7 +271,7 @@ impl From<Unsent> for Stop {
     }
 }
 
-/// What writes the answer of one statement.
+/// Writes the answer of one statement.
 pub(super) struct Writer<'w> {
     pub out: &'w mut Outlet,
     format: Format,
@@ -320,7 +320,7 @@ impl Writer<'_> {
         self.tail(session, &result, asked, ending)
     }
 
-    /// The next rows; what is written goes out while they are waited for, if the client takes lines.
+    /// The next rows; buffered lines are sent meanwhile, if the client takes lines.
     fn next(&mut self, result: &mut QueryResult) -> Result<Option<Batch>, Stop> {
         loop {
             if let Some(next) = result.next_batch_timeout(FLUSH_AFTER)? {
@@ -333,7 +333,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Sends the lines that are written, if the client takes lines.
+    /// Sends the buffered lines, if the client takes lines.
     pub fn flush_lines(&mut self) -> Result<(), Unsent> {
         if self.format.in_lines { self.out.flush() } else { Ok(()) }
     }
@@ -415,7 +415,7 @@ impl Writer<'_> {
         self.close(session, ending, summary.commit_version)
     }
 
-    /// What stands between the rows and what is told of them.
+    /// The text between the rows and the summary.
     pub fn begin_tail(&mut self) {
         let is_line = self.format.in_lines;
         self.out.bytes.extend(if is_line { &b"{\"$event\":\"Summary\",\"_body\":{"[..] } else { b"]}," });
@@ -430,7 +430,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The end of the object, which is open: what becomes of the transaction.
+    /// The end of the object, which is open: the status of the transaction.
     fn end(&mut self, session: &mut Session, ending: &Ending, commit_version: u64) -> Result<(), Error> {
         let commit_version = match ending {
             Ending::Bookmark => commit_version,

@@ -1,9 +1,8 @@
-//! A client's stream that is read ahead while its request is answered, so that the client's end is noticed whatever it sent before.
+//! Reads a client's stream ahead while its request is answered, so that the client's end is noticed whatever it sent before.
 //!
-//! The library looks for the end of a client only while no byte of it waits to be read: one byte behind a request would hide it, and the query
-//! would run for nobody. Invariant: bytes are handed on in the order in which they came, and none is read ahead while no request is answered,
-//! so a body that nobody takes holds its client back. A client that sends more than [`AHEAD_BYTES_MAX`] behind its request is let go: its end
-//! would wait behind bytes that have no place here.
+//! The library notices the end of a client only while no byte of it waits to be read: one byte behind a request would hide it, and the query would
+//! run in vain. Invariant: bytes are passed on in order, and none is read ahead while no request is answered, so an unread body holds its client
+//! back. A client that sends more than [`AHEAD_BYTES_MAX`] behind its request is disconnected: its end could not be noticed behind these bytes.
 
 use super::presence::Presence;
 use bytes::BytesMut;
@@ -19,11 +18,11 @@ pub(super) const AHEAD_BYTES_MAX: usize = 64 << 10;
 /// Bytes taken at once.
 const READ_BYTES: usize = 4 << 10;
 
-/// What both ends share. One task uses both, so the lock is never waited for.
+/// Shared by both ends. One task uses both, so the lock is never contended.
 struct Ahead<S> {
     stream: S,
     bytes: BytesMut,
-    /// Is told when bytes come.
+    /// Notified when bytes come.
     presence: Arc<Presence>,
 }
 
@@ -33,14 +32,14 @@ pub(super) struct AheadStream<S>(Arc<Mutex<Ahead<S>>>);
 /// The end that looks after the client.
 pub(super) struct Lookout<S>(Arc<Mutex<Ahead<S>>>);
 
-/// Two ends of a stream. The presence is told when bytes come.
+/// Two ends of a stream. The presence is notified when bytes come.
 pub(super) fn read_ahead<S>(stream: S, presence: Arc<Presence>) -> (AheadStream<S>, Lookout<S>) {
     let ahead = Arc::new(Mutex::new(Ahead { stream, bytes: BytesMut::new(), presence }));
     (AheadStream(ahead.clone()), Lookout(ahead))
 }
 
 impl<S: AsyncRead + Unpin> Lookout<S> {
-    /// Ready when the client is gone, will send nothing more, or has sent too much. Takes what comes meanwhile.
+    /// Ready when the client is gone, will send nothing more, or has sent too much. Buffers received bytes meanwhile.
     pub fn poll_end(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut ahead = self.0.lock();
         let ahead = &mut *ahead;

@@ -1,4 +1,4 @@
-//! What a path means.
+//! Paths of the interface.
 
 use super::page::{self, PageFile};
 use super::refusal::Refusal;
@@ -7,7 +7,7 @@ use crate::percent;
 use database::Error;
 use hyper::{Method, StatusCode};
 
-/// What is asked for.
+/// The target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// `/`
@@ -69,7 +69,7 @@ impl Route {
         }
         Ok(route)
     }
-    /// Is it answered to whoever asks?
+    /// Is it answered without authentication?
     pub fn is_public(&self) -> bool {
         matches!(self, Route::Root | Route::Page(_) | Route::Health | Route::Ready | Route::Description)
     }

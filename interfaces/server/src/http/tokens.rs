@@ -1,7 +1,7 @@
-//! Bearer tokens: given for a name and a password, good for a while, kept in memory alone.
+//! Bearer tokens: issued for a name and a password, valid for a while, stored in memory only.
 //!
-//! A token is 256 bits of the system's chance. What is kept is its hash, so nobody reads tokens out of a dump; a token is good only as long as
-//! its user is: see [`database::Credential`].
+//! A token is 256 random bits of the system. Only its hash is stored, so a dump contains no tokens; a token is valid only as long as its user's
+//! credential: see [`database::Credential`].
 
 use super::refusal::Refusal;
 use database::{Credential, Error, TokenLife};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Bytes of chance in a token.
 const TOKEN_BYTES: usize = 32;
-/// What a token begins with, so that scanners of source code find those that were left there.
+/// The prefix of tokens, so that scanners of source code find leaked ones.
 const PREFIX: &str = "tanglewood_";
 
 /// The hash of a secret.
@@ -48,7 +48,7 @@ pub(super) struct Tokens {
 
 #[derive(Debug)]
 struct Token {
-    /// Good as long as the token is: who logs on with it, at whatever interface, is welcome no longer.
+    /// Valid as long as the token: sessions that log on with it, at any interface, end with it.
     credential: Credential,
     life: TokenLife,
 }
@@ -57,8 +57,8 @@ impl Tokens {
     pub fn new(lifetime: Duration, max: usize, per_user_max: usize) -> Tokens {
         Tokens { known: Mutex::default(), lifetime, max, per_user_max }
     }
-    /// A new token of a user, and how long it is good. One that is given for another token ends with that one, so nobody who found a token keeps
-    /// it alive.
+    /// Issues a token for a user; returns it with its lifetime. One that is issued for another token ends with that one, so a stolen token cannot be
+    /// renewed.
     ///
     /// # Errors
     /// The user has too many, or all together have.
@@ -79,7 +79,7 @@ impl Tokens {
         known.insert(digest_of(token.as_bytes()), Token { credential, life });
         Ok((token, left))
     }
-    /// Whose token it is, if it is good.
+    /// The credential of a valid token.
     pub fn find(&self, token: &str) -> Option<Credential> {
         let known = self.known.lock();
         let token = known.get(&digest_of(token.as_bytes()))?;

@@ -1,7 +1,7 @@
 //! Transactions that clients have open between requests.
 //!
-//! Each is a session of the database under an id that nobody guesses. It is rolled back when nothing was asked in it for a while, when a
-//! statement in it fails, and when its user may not ask any more. Invariant: one request at a time is answered in a transaction.
+//! Each is a session of the database under an id that cannot be guessed. It is rolled back when it was idle for a while, when a statement in it
+//! fails, and when its user may no longer send requests. Invariant: one request at a time is answered in a transaction.
 
 use super::query::QueryRequest;
 use super::refusal::Refusal;
@@ -31,11 +31,11 @@ pub(super) struct Transactions {
     is_over: AtomicBool,
 }
 
-/// How a transaction was begun, and what holds in it to its end.
+/// The terms under which a transaction was begun, which hold to its end.
 pub(super) struct TransactionTerms {
-    /// Who began it.
+    /// The user who began it.
     pub owner: Option<String>,
-    /// The user whom its client acts as.
+    /// The impersonated user.
     pub acts_as: Option<String>,
     /// May it only read?
     pub reads_only: bool,
@@ -44,7 +44,7 @@ pub(super) struct TransactionTerms {
 }
 
 impl TransactionTerms {
-    /// Does a later request ask for nothing else?
+    /// Do a later request's terms agree?
     ///
     /// # Errors
     /// It names another user or another mode than the transaction has.
@@ -67,7 +67,7 @@ impl TransactionTerms {
 /// A transaction between two requests, or in one.
 pub(super) struct Open {
     session: Mutex<Option<Session>>,
-    /// Ends what runs in it.
+    /// Ends its running statement.
     pub interrupter: Interrupter,
     pub terms: TransactionTerms,
     touched_ns: AtomicU64,
@@ -83,10 +83,10 @@ impl Transactions {
             is_over: AtomicBool::new(false),
         }
     }
-    /// A place for one more.
+    /// Reserves a place for one more.
     ///
     /// # Errors
-    /// There is none.
+    /// There is none left.
     pub fn place(&self, origin: Origin) -> Result<Share<Origin>, Refusal> {
         self.places.take(origin, 1).map_err(|full| {
             let whose = if full == Full::All { "" } else { " of this address" };
@@ -125,7 +125,7 @@ impl Transactions {
         let found = self.open.lock().get(id).filter(|open| open.terms.owner.as_deref() == user).cloned();
         found.ok_or_else(missing)
     }
-    /// The same, for a request that asks in it.
+    /// The same, for a request in the transaction.
     ///
     /// # Errors
     /// As [`Transactions::find`]; the request wants another transaction.
@@ -139,7 +139,7 @@ impl Transactions {
         let gone = self.open.lock().remove(id);
         drop(gone);
     }
-    /// Rolls back those in which nothing was asked for too long.
+    /// Rolls back transactions that were idle for too long.
     pub fn sweep(&self) {
         let now_ns = monotonic_ns();
         let is_idle = |open: &Arc<Open>| {
@@ -168,7 +168,7 @@ impl Transactions {
         let all = std::mem::take(&mut *self.open.lock());
         all.values().for_each(|open| open.interrupter.interrupt("the server ends"));
     }
-    /// When a transaction ends in which something is asked now, as text (ISO 8601).
+    /// When a transaction that is used now will end, as text (ISO 8601).
     pub fn expires(&self) -> String {
         let micros = wall_us().saturating_add(self.idle_timeout.as_micros() as u64);
         let seconds = i64::try_from(micros / 1_000_000).unwrap_or(i64::MAX);
@@ -215,7 +215,7 @@ impl Open {
         self.touch();
         Ok(session)
     }
-    /// Something was asked in it.
+    /// It was used.
     pub fn touch(&self) {
         self.touched_ns.store(monotonic_ns(), Ordering::Release);
     }

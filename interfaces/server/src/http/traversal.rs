@@ -1,4 +1,4 @@
-//! A Gremlin text asked as a statement of the Query API: one column, `result`, with a row for each object.
+//! A Gremlin text as a statement of the Query API: one column, `result`, with a row for each object.
 //!
 //! The text is a transaction of its own. `accessMode` and open transactions are refused: a text may end them itself (`g.tx().commit()`).
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The one column.
 const COLUMN: &str = "result";
 
-/// Why this cannot be asked as Gremlin, if so.
+/// Why the request cannot run as Gremlin, if so.
 fn check(asked: &QueryRequest, ending: &Ending) -> Result<(), Error> {
     let message = match ending {
         Ending::Bookmark if asked.reads_only == Some(true) => "`accessMode` READ cannot be asked of Gremlin",
@@ -24,7 +24,7 @@ fn check(asked: &QueryRequest, ending: &Ending) -> Result<(), Error> {
     ))
 }
 
-/// Runs a text and writes its objects as rows, each as often as it is there.
+/// Runs a text and writes its objects as rows, repeated by their multiplicities.
 pub(super) fn run(
     writer: &mut Writer<'_>,
     session: &mut Session,

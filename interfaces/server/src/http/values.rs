@@ -176,7 +176,7 @@ fn typed(out: &mut Vec<u8>, form: Form, name: &str, write: impl FnOnce(&mut Vec<
     out.push(b'}');
 }
 
-/// Appends a list of what `write` writes.
+/// Appends a list of items written by `write`.
 pub fn write_list<T>(
     out: &mut Vec<u8>,
     items: impl IntoIterator<Item = T>,

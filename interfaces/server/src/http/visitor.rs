@@ -1,4 +1,4 @@
-//! One connection: who asks, what for, and the answer to each request.
+//! One connection: authentication, routing, and the answer to each request.
 
 use super::body::{self, Received};
 use super::events::{self, Subscribe};
@@ -30,7 +30,7 @@ use world::panics::caught;
 /// Pause between two looks whether a bookmark's commit is there.
 const BOOKMARK_PAUSE: Duration = Duration::from_millis(1);
 
-/// A connection and who has been known on it.
+/// A connection and its authenticated clients.
 pub(super) struct Visitor {
     pub interface: Arc<Interface>,
     pub peer: SocketAddr,
@@ -39,29 +39,29 @@ pub(super) struct Visitor {
     pub known: Mutex<Known>,
     /// Given back when nothing runs for the connection any more.
     pub place: Arc<Share<Origin>>,
-    /// What the connection is at.
+    /// The state of the connection.
     pub presence: Arc<Presence>,
 }
 
-/// What is remembered of whoever asked last.
+/// The last authenticated client.
 pub(super) struct Known {
-    /// Taken until somebody is known.
+    /// Held until a client has authenticated.
     pub stranger: Option<Share<Origin>>,
-    /// The hash of what was said in `Authorization`, and who that is.
+    /// The hash of the last `Authorization` header, and its credential.
     credential: Option<(Digest, Credential)>,
     /// A place among the connections of the user.
     user_place: Option<(String, Share<String>)>,
 }
 
 impl Known {
-    /// Nobody yet.
+    /// Not authenticated yet.
     pub fn nobody(stranger: Share<Origin>) -> Known {
         Known { stranger: Some(stranger), credential: None, user_place: None }
     }
 }
 
 impl Visitor {
-    /// Has whoever asks here been let in?
+    /// Has the client authenticated?
     pub fn is_known(&self) -> bool {
         self.known.lock().stranger.is_none()
     }
@@ -126,7 +126,7 @@ impl Visitor {
         Ok(answer)
     }
 
-    /// Answers who is known; the body is read only then.
+    /// Answers an authenticated client; the body is read only then.
     async fn serve(
         self: Arc<Self>,
         route: Route,
@@ -169,7 +169,7 @@ impl Visitor {
         }
     }
 
-    /// Who asks, if the gate asks for that; a place among the user's connections goes with it.
+    /// The client's credential, if the gate demands one; also takes a place among the user's connections.
     async fn known(self: Arc<Self>, headers: &HeaderMap) -> Result<Option<Credential>, Refusal> {
         if !self.interface.gate.asks_now() {
             self.known.lock().stranger = None;
@@ -198,7 +198,7 @@ impl Visitor {
         Ok(Some(credential))
     }
 
-    /// Asks the gate, or the tokens, by the value of `Authorization`.
+    /// Authenticates at the gate, or by a token, from the value of `Authorization`.
     fn admit(&self, authorization: &[u8]) -> Result<Credential, Refusal> {
         let unauthorized = |message: &str| {
             let error = database::Error::new("Neo.ClientError.Security.Unauthorized", message);
@@ -229,7 +229,7 @@ impl Visitor {
         user.ok_or_else(|| unauthorized("this server knows no users"))
     }
 
-    /// Reads what is asked; the bytes of its values are on an account as long as it is answered.
+    /// Parses the request; its values are on an account as long as it is answered.
     async fn asked(
         &self,
         headers: &HeaderMap,
@@ -325,7 +325,7 @@ impl Visitor {
         .await
     }
 
-    /// Runs a statement in a transaction, if there is one, and commits it if that is asked for. One that fails ends the transaction.
+    /// Runs a statement in a transaction, if there is one, and commits it if requested. A failed statement ends the transaction.
     fn in_transaction(
         &self,
         id: &str,
@@ -388,7 +388,7 @@ impl Visitor {
         .map_err(failed)
     }
 
-    /// A token as good as the one that was given for a password; who came by a provider's token gets none that outlives it.
+    /// Issues a token with the lifetime of one issued for a password; a client with a provider's token gets none that outlives it.
     fn give_token(&self, user: Option<Credential>) -> Result<Answer, Refusal> {
         let Some(user) = user else {
             return Err(Refusal::invalid("this server asks for no password, and so needs no tokens"));
@@ -409,7 +409,7 @@ impl Visitor {
         }
     }
 
-    /// Does something for the client on a thread that may wait. If the client goes before it is over, what runs is ended.
+    /// Runs work for the client on a thread that may block. If the client goes before its end, the work is interrupted.
     async fn ask(
         self: Arc<Self>,
         interrupter: Interrupter,
@@ -443,7 +443,7 @@ impl Visitor {
     }
 }
 
-/// A refusal, and how to be let in where that is what is missing.
+/// A refusal, and how to authenticate where that is missing.
 fn denied(refusal: &Refusal) -> Answer {
     let mut answer = refused(refusal);
     if refusal.status == StatusCode::UNAUTHORIZED {

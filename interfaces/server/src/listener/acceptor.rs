@@ -1,9 +1,8 @@
-//! An acceptor: one listening address, a thread for each who comes in, and a place for only so many.
+//! An acceptor: one listening address, a thread for each connection, and a limited number of places.
 //!
-//! Each interface stands in one. What is said with a client is the interface's affair: it is given a [`Guest`], whose place is free again when the
-//! guest is dropped, however that comes. An acceptor that closes waits until the threads of its guests hold nothing of the interface any more, so that whoever
-//! closes the database behind it is the last who holds it; but no longer than [`FAREWELL`], so that one of them cannot hold up the end. The log says
-//! so where that was not enough.
+//! Each interface has one. The conversation is the interface's: it gets a [`Guest`], whose place is free again when the guest is dropped. An acceptor
+//! that closes waits until the threads of its guests hold nothing of the interface any more, so that its owner can then close the database; but no
+//! longer than [`FAREWELL`], so that one of them cannot hold up the end. The log reports it where that was not enough.
 
 use super::crowd::{Crowd, Origin, Present, Share};
 use super::error::ServeError;
@@ -21,21 +20,21 @@ use world::threads::Thread;
 const STACK_BYTES: usize = 4 << 20;
 /// Time that an acceptor that closes gives the threads of its guests.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// A client that vanished without a word is asked for after this long.
+/// A silent client is probed after this long.
 const PROBE_AFTER: Duration = Duration::from_secs(60);
 /// Clients that the system keeps waiting for us; beyond, it lets them try again, which takes them a second.
 const WAITING_MAX: i32 = 1_024;
-/// Who was refused, and sends nothing for so long, is not waited for.
+/// A refused client that is silent for so long is not waited for.
 const FAREWELL_SILENCE: Duration = Duration::from_millis(500);
 /// Bytes that are thrown away at once.
 const FAREWELL_READ_BYTES: usize = 16 << 10;
 /// Pause when the system gives no more sockets or threads.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// What is said with a guest, on a thread of its own.
+/// The conversation with a guest, on a thread of its own.
 pub(crate) type Serve = dyn Fn(Guest) + Send + Sync;
 
-/// What all who came in share.
+/// Shared by all connections.
 struct OpenConnections {
     stopping: AtomicBool,
     open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
@@ -49,7 +48,7 @@ pub(crate) struct Acceptor {
     address: SocketAddr,
 }
 
-/// Someone who came in.
+/// An accepted connection.
 pub(crate) struct Guest {
     /// The socket.
     pub socket: Arc<TcpStream>,
@@ -57,7 +56,7 @@ pub(crate) struct Guest {
     pub number: u64,
     /// Where the guest comes from.
     pub origin: Origin,
-    /// Everyone who is here.
+    /// All connected clients.
     pub crowd: Arc<Crowd>,
     /// Taken when the guest has logged on.
     pub stranger: Option<Stranger>,
@@ -65,7 +64,7 @@ pub(crate) struct Guest {
     _present: Present,
 }
 
-/// What a guest's thread holds: what the interface shares, and then its name among those that are open. Fields are dropped in this order.
+/// State of a guest's thread: the interface's, and then its entry among the open ones. Fields are dropped in this order.
 struct GuestThread {
     serve: Arc<Serve>,
     _open: OpenSocket,
@@ -168,7 +167,7 @@ pub(crate) fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeErro
     }
 }
 
-/// What the accepting thread holds.
+/// State of the accepting thread.
 struct Accepting {
     name: &'static str,
     connections_open: Arc<OpenConnections>,
@@ -210,12 +209,12 @@ impl Accepting {
     }
 }
 
-/// One of those who have not said yet who they are.
+/// A client that has not authenticated yet.
 pub(crate) type Stranger = Share<Origin>;
 
 impl Guest {
-    /// The guest was refused and told why: what it still sends is thrown away for a while, since a socket that is closed while bytes wait
-    /// in it takes the answer back from the other end. Who is silent for [`FAREWELL_SILENCE`] has sent all; a stranger gets no more than that.
+    /// The guest was refused with a reason: its further bytes are discarded for a while, since closing a socket with unread bytes takes the answer
+    /// back from the other end. A guest that is silent for [`FAREWELL_SILENCE`] has sent all; a stranger gets no more time than that.
     pub(crate) fn bid_farewell(&self, time: Duration) {
         let time = if self.stranger.is_some() { time.min(FAREWELL_SILENCE) } else { time };
         let _ = self.socket.shutdown(Shutdown::Write);

@@ -120,7 +120,7 @@ fn talk(
     }
 }
 
-/// Tells the client why it is let go.
+/// Sends the client the reason for the end.
 fn refuse(connection: &mut Connection, why: &str, sink: &mut WireSink) -> io::Result<End> {
     connection.refuse(why);
     connection.flush(sink)?;
@@ -147,7 +147,7 @@ fn next_word(
     wire.hear(Some(greeted_by_ns.unwrap_or_else(|| after(silence))))
 }
 
-/// What a RESET and the end of a client do to what runs.
+/// The effect of a RESET and of the client's end on running statements.
 struct Attentive {
     interrupt: Arc<Interrupt>,
     interrupter: Interrupter,

@@ -1,7 +1,7 @@
-//! All clients together: how many there are, and how many bytes of theirs the server holds; in all, and for each address and user.
+//! All clients together: their number, and the bytes that the server holds for them; in all, and for each address and user.
 //!
-//! Invariant: what is taken from [`Shares`] is given back when the [`Share`] is dropped, so a count of zero clients is a count of zero
-//! everything. Taking is all or nothing, and comes before the thing that is counted is made.
+//! Invariant: a [`Share`] is returned to its [`Shares`] when it is dropped, so without clients all counts are zero. Taking is all or nothing, and
+//! comes before the counted resource is used.
 
 use crate::Limits;
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Bytes that each connection may hold without an account, so that short messages come through when long ones have taken all.
 const FREE_BYTES: usize = 64 << 10;
-/// Whoever has one address of an IPv6 network has all of them.
+/// The owner of one address of an IPv6 network has all of them.
 const BITS_OF_A_NETWORK: u32 = 64;
 
 /// Where a client comes from: an IPv4 address, or a network of IPv6.
@@ -57,7 +57,7 @@ impl<K: Ord + Clone> Shares<K> {
     pub fn new(all_max: usize, each_max: usize) -> Arc<Shares<K>> {
         Arc::new(Shares { all_max, each_max, taken: Mutex::new(Taken { all: 0, by: BTreeMap::new() }) })
     }
-    /// Takes so much for someone.
+    /// Takes `count` for a key.
     pub fn take(self: &Arc<Self>, by: K, count: usize) -> Result<Share<K>, Full> {
         let mut share = Share { of: self.clone(), by, count: 0 };
         share.resize(count).map(|()| share)
@@ -68,7 +68,7 @@ impl<K: Ord + Clone> Shares<K> {
     }
 }
 
-/// What someone has taken; given back when dropped.
+/// The share of a key; returned when dropped.
 #[derive(Debug)]
 pub(crate) struct Share<K: Ord + Clone> {
     of: Arc<Shares<K>>,
@@ -77,7 +77,7 @@ pub(crate) struct Share<K: Ord + Clone> {
 }
 
 impl<K: Ord + Clone> Share<K> {
-    /// Has so much from now on; giving back always succeeds.
+    /// Sets its size; shrinking always succeeds.
     pub fn resize(&mut self, count: usize) -> Result<(), Full> {
         if count == self.count {
             return Ok(());
@@ -109,7 +109,7 @@ impl<K: Ord + Clone> Drop for Share<K> {
     }
 }
 
-/// Everyone who is here. Two interfaces of one server have one.
+/// All connected clients. Two interfaces of one server share one.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     /// Connections.
@@ -125,7 +125,7 @@ pub(crate) struct Crowd {
     interfaces: Mutex<BTreeMap<&'static str, usize>>,
 }
 
-/// A connection of an interface; it is not counted any more when this is dropped.
+/// A counted connection of an interface; dropped when it ends.
 pub(crate) struct Present {
     crowd: Arc<Crowd>,
     interface: &'static str,
@@ -174,7 +174,7 @@ impl Crowd {
             .take(name.to_string(), 1)
             .map_err(|_| format!("the user has {max} connections open, which is the limit; close some first"))
     }
-    /// Runs it when no other of this address does: checking a password takes long, and one address must not make others wait in line.
+    /// Runs it exclusively for the address: checking a password takes long, and one address must not make others wait.
     pub fn in_turn<R>(&self, origin: Origin, run: impl FnOnce() -> R) -> R {
         let turn = self.turns.lock().entry(origin).or_default().clone();
         let outcome = {
@@ -199,7 +199,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Holds so many bytes from now on. Where there is no room it holds what it held, and the error says why.
+    /// Sets the bytes that it holds. Where there is no room it holds as many as before, and the error says why.
     pub fn hold(&mut self, bytes: usize) -> Result<(), String> {
         self.held = bytes;
         self.share.resize(bytes.saturating_sub(self.free)).map_err(|full| {
@@ -224,7 +224,7 @@ pub(crate) struct ValueAccount {
 }
 
 impl ValueAccount {
-    /// Holds so many more.
+    /// Holds `bytes` more.
     pub fn grow(&mut self, bytes: usize) -> Result<(), &'static str> {
         let held = self.account.held() + bytes;
         if held > self.max {
@@ -247,7 +247,7 @@ mod tests {
         Origin::from(IpAddr::from([127, 0, 0, number]))
     }
 
-    /// At the limit, above it, and what is given back.
+    /// At the limit, above it, and after returning shares.
     #[test]
     fn nobody_takes_more_than_a_part_and_all_is_given_back() {
         let shares = Shares::new(10, 6);
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!((shares.taken(), shares.taken.lock().by.len()), (0, 0));
     }
 
-    /// The obvious twin: a list of what each has.
+    /// The obvious twin: a list of the shares.
     #[test]
     fn shares_are_counted_like_a_list_is() {
         let seed = Chance::from_system().below(1 << 32);

@@ -1,4 +1,4 @@
-//! Why an interface does not open.
+//! Errors of opening an interface.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 pub enum ServeError {
     /// The address is none.
     Address(String),
-    /// An address that others can reach, while no password is asked.
+    /// The address is reachable by others, while no password is demanded.
     NotLoopback(SocketAddr),
     /// Certificate or key do not serve.
     Tls(String),

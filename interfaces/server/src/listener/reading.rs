@@ -1,4 +1,4 @@
-//! What a client sent and nobody took yet: bytes, half a message, messages read ahead; all of it on an account.
+//! The receive buffer of a client: bytes, half a message, messages read ahead; all of it on an account.
 
 use super::crowd::Account;
 use crate::bolt::chunks::{Assembler, Message};
@@ -18,7 +18,7 @@ pub(super) struct Assembly {
     ahead_bytes: usize,
     resets: usize,
     account: Account,
-    /// The message that was taken last: whoever took it has it still.
+    /// Bytes of the message that was taken last, and is still in use.
     taken_bytes: usize,
 }
 
@@ -37,7 +37,7 @@ impl Assembly {
     pub fn trust(&mut self, message_bytes_max: usize) {
         self.assembler.message_bytes_max = message_bytes_max;
     }
-    /// Takes what came from the socket. Room for it is taken before.
+    /// Takes bytes from the socket. They are charged first.
     pub fn feed(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Err(why) = self.account.hold(self.held() + bytes.len()) {
             // Others may need the room while this one is told.
@@ -53,7 +53,7 @@ impl Assembly {
     fn charge(&mut self) -> io::Result<()> {
         self.account.hold(self.held()).map_err(|why| refused(&why))
     }
-    /// Nothing more is wanted of what came.
+    /// Discards all received bytes.
     pub fn forget(&mut self) {
         self.assembler = Assembler::within(0);
         self.ahead.clear();
@@ -92,7 +92,7 @@ impl Assembly {
     pub fn is_amid_message(&self) -> bool {
         self.assembler.is_amid_message()
     }
-    /// Puts messages together ahead of who takes them, to meet RESETs among them.
+    /// Assembles messages ahead of their reader, to find RESETs among them.
     pub fn gather(&mut self) -> io::Result<()> {
         while self.has_room() {
             let Some(message) = self.take_message()? else { break };
@@ -108,7 +108,7 @@ impl Assembly {
     }
 }
 
-/// An error that the client is told.
+/// An error for the client.
 fn refused(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what)
 }

@@ -1,4 +1,4 @@
-//! TLS: bytes wrapped and unwrapped, without a socket. The handshake happens along the way: what it wants to say is put out like the rest.
+//! TLS: encrypts and decrypts bytes, without a socket. The handshake happens along the way: its messages are put out like other bytes.
 
 use super::error::ServeError;
 use parking_lot::Mutex;
@@ -19,7 +19,7 @@ pub struct Tls {
     current: Arc<Mutex<Served>>,
 }
 
-/// What is served now.
+/// The present certificate and key.
 #[derive(Clone)]
 struct Served {
     config: Arc<ServerConfig>,
@@ -69,7 +69,7 @@ impl Tls {
         let served = Served { config: Arc::new(config), certificate };
         Ok(Tls { current: Arc::new(Mutex::new(served)) })
     }
-    /// Serves other files from now on, to clients that come; where they are wrong, what was served goes on.
+    /// Serves other files from now on, to new clients; if they are wrong, the old ones stay.
     ///
     /// # Errors
     /// As [`Tls::from_files`].
@@ -85,12 +85,12 @@ impl Tls {
     pub fn certificate(&self) -> Vec<u8> {
         self.served().certificate.to_vec()
     }
-    /// The same over a socket that whoever reads waits at.
+    /// The same over a socket that the reader blocks on.
     pub(crate) fn stream<S: Read + Write>(&self, socket: S) -> io::Result<StreamOwned<ServerConnection, S>> {
         let connection = ServerConnection::new(self.config()).map_err(io::Error::other)?;
         Ok(StreamOwned::new(connection, socket))
     }
-    /// What a listener of its own needs.
+    /// The configuration, for an own listener.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         self.served().config
     }
@@ -108,7 +108,7 @@ pub(super) struct Tunnel {
 }
 
 impl Tunnel {
-    /// Unwraps what came from the socket; true if the client closed the tunnel.
+    /// Decrypts bytes from the socket; true if the client closed the tunnel.
     pub fn take_in(
         &mut self,
         mut bytes: &[u8],
@@ -134,7 +134,7 @@ impl Tunnel {
         }
         Ok(ended)
     }
-    /// What the tunnel itself has to say.
+    /// Takes the tunnel's own messages.
     pub fn put_out(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         while self.connection.wants_write() {
             self.connection.write_tls(out)?;

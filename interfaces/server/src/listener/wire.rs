@@ -1,4 +1,4 @@
-//! One client's socket, plain or TLS: messages come in, bytes go out, and nobody waits for ever.
+//! One client's socket, plain or TLS: messages in, bytes out, all with time limits.
 //!
 //! One thread uses it (the lock is for the compiler and is never contended); another may only shut the socket. While that thread waits for a
 //! query it looks here every few milliseconds ([`Wire::look`]) and so meets a RESET, or the end of the client. Reading and writing
@@ -22,7 +22,7 @@ const READ_BYTES: usize = 16 << 10;
 /// A write that waits looks this often whether the client said something meanwhile.
 const WRITE_SLICE: Duration = Duration::from_millis(10);
 
-/// What whoever waits for the client's words is given.
+/// The result of waiting for the client's next message.
 #[derive(Debug)]
 pub(super) enum Word {
     /// A message.
@@ -33,7 +33,7 @@ pub(super) enum Word {
     Gone,
 }
 
-/// Told what is met on the socket while a request is waited for.
+/// Notified of events on the socket while a request is running.
 pub(super) trait Listener: Send + Sync {
     /// A RESET was read.
     fn reset(&self);
@@ -96,7 +96,7 @@ impl Wire {
     pub fn trust(&self, message_bytes_max: usize) {
         self.state.lock().assembly.trust(message_bytes_max);
     }
-    /// Nothing more is wanted of what came: it is thrown away.
+    /// Discards all received bytes.
     pub fn forget(&self) {
         self.state.lock().assembly.forget();
     }
@@ -104,7 +104,7 @@ impl Wire {
         self.state.lock().listener = Some(Box::new(listener));
     }
 
-    /// Exactly so many bytes before messages begin: the handshake.
+    /// Exactly this many bytes before messages begin: the handshake.
     pub fn exactly(&self, bytes: &mut [u8], until_ns: u64) -> io::Result<()> {
         let mut state = self.state.lock();
         let mut at = 0;
@@ -120,7 +120,7 @@ impl Wire {
         Ok(())
     }
 
-    /// A message that is here already.
+    /// A message that has been received already.
     pub fn at_hand(&self) -> io::Result<Option<Message>> {
         self.state.lock().assembly.next()
     }
@@ -159,7 +159,7 @@ impl Wire {
         }
     }
 
-    /// What the client said while its request is waited for: a RESET, or farewell. Says something itself if it is quiet for long.
+    /// Checks for messages while a request is running: a RESET, or a farewell. Sends a keep-alive after a long silence.
     pub fn look(&self) {
         let mut state = self.state.lock();
         if state.gone {
@@ -180,7 +180,7 @@ impl Wire {
     }
 }
 
-/// Time that a message may take of which so much came: some for nothing, and more for what came.
+/// Time limit of a message of which `came` bytes have come: a fixed part, and more for these.
 pub(crate) fn patience_ns(patience: Duration, came: usize, bytes_per_second_min: usize) -> u64 {
     let more_ns = came as u128 * 1_000_000_000 / bytes_per_second_min.max(1) as u128;
     span_ns(patience).saturating_add(more_ns as u64)
@@ -213,7 +213,7 @@ impl State {
             Err(error) => Err(error),
         }
     }
-    /// Takes what is here without waiting, while there is room for it.
+    /// Reads available bytes without waiting, while there is room for them.
     fn read_now(&mut self) -> io::Result<()> {
         if !self.assembly.has_room() {
             return Ok(());
@@ -232,7 +232,7 @@ impl State {
         outcome?;
         self.assembly.gather()
     }
-    /// Tells what was met by reading ahead.
+    /// Notifies of RESETs found by reading ahead.
     fn tell(&mut self) {
         let resets = self.assembly.take_resets();
         if let Some(listener) = &self.listener {
@@ -254,7 +254,7 @@ impl State {
         self.gone |= outcome?;
         Ok(())
     }
-    /// Writes what the tunnel owes the client: its side of the handshake, new keys.
+    /// Writes the tunnel's own messages: its side of the handshake, new keys.
     fn settle(&mut self) -> io::Result<()> {
         if self.owed.is_empty() {
             return Ok(());
@@ -270,7 +270,7 @@ impl State {
         self.push(&wrapped)?;
         self.settle()
     }
-    /// Writes all of it, unless the client goes, or takes none of it for too long. What it says meanwhile is read.
+    /// Writes all of it, unless the client goes, or stalls for too long. Incoming bytes are read meanwhile.
     fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mut moved_ns = monotonic_ns();
         while !bytes.is_empty() {

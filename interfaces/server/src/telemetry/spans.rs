@@ -1,7 +1,7 @@
 //! Queries as spans: names, attributes and ids as OpenTelemetry has them for databases.
 //!
 //! A query's span lasts from its text to its last row. An operator's span begins with its query and is as long as the operator was busy, on all
-//! executors together, but never longer than its query: operators work in turns, and no turn is told by itself.
+//! executors together, but never longer than its query: operators run in turns, and single turns are not recorded.
 
 use database::{OperatorTrace, QueryTrace};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;

@@ -1,4 +1,4 @@
-//! The gate: asks for a name and a password, and slows down who guesses.
+//! The gate: demands a name and a password, and slows down guessing.
 //!
 //! Wrong passwords are counted for each pair of a name and an address: see [`PasswordGuesses`].
 
@@ -14,16 +14,16 @@ use std::time::Duration;
 /// Bytes of a name that are remembered.
 const NAME_KEPT_BYTES_MAX: usize = USER_NAME_BYTES_MAX;
 
-/// Whose token it is, if it is good.
+/// The credential of a valid token.
 type TokenLookup = dyn Fn(&str) -> Option<Credential> + Send + Sync;
 
-/// Who may come in.
+/// Authenticates clients.
 pub struct Gate {
     users: Option<Users>,
     /// Everyone may come in while there are no users.
     opens_without_users: bool,
     guesses: PasswordGuesses<(String, IpAddr)>,
-    /// Finds whose token it is, of those that the HTTP interface gave.
+    /// Finds the credentials of tokens that the HTTP interface issued.
     tokens: Mutex<Option<Arc<TokenLookup>>>,
     /// Tokens of an identity provider.
     jwt: Option<JwtVerifier>,
@@ -76,7 +76,7 @@ impl Gate {
     /// Reads the keys of the identity provider anew, where there is one.
     ///
     /// # Errors
-    /// They are wrong; those before stay.
+    /// They are wrong; the old ones stay.
     pub fn reload(&self) -> Result<(), String> {
         self.jwt.as_ref().map_or(Ok(()), JwtVerifier::reload)
     }
@@ -84,20 +84,20 @@ impl Gate {
     pub fn log_ons(&self) -> (u64, u64) {
         (self.admitted.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed))
     }
-    /// As [`Gate::asks`], by what the graph says now, wherever it lies; where that cannot be known, it asks.
+    /// As [`Gate::asks`], by the latest catalogue, wherever it lies; where that cannot be read, it demands them.
     pub fn asks_now(&self) -> bool {
         match &self.users {
             Some(users) if self.opens_without_users => users.has_any().unwrap_or(true),
             _ => self.asks(),
         }
     }
-    /// Does it ask for passwords?
+    /// Does it demand passwords?
     pub fn asks(&self) -> bool {
         self.users.as_ref().is_some_and(|users| !self.opens_without_users || !users.is_empty())
     }
 
-    /// Lets someone in by an authentication token: `scheme`, `principal`, `credentials`; with `bearer`, the last alone. Returns who it is, where the gate
-    /// asks; a session with it ends when the user is dropped.
+    /// Authenticates a token: `scheme`, `principal`, `credentials`; with `bearer`, the last alone. Returns the credential, where the gate demands
+    /// one; a session with it ends when the user is dropped.
     ///
     /// # Errors
     /// Neo4j's codes: `Unauthorized`, `AuthenticationRateLimit`, or the users cannot be read.
@@ -143,7 +143,7 @@ impl Gate {
         Err(unauthorized("the name or the password is wrong".into()))
     }
 
-    /// Tokens of the HTTP interface, and of the identity provider. They are too long to be guessed, so nobody is slowed down.
+    /// Tokens of the HTTP interface, and of the identity provider. They are too long to be guessed, so attempts are not slowed down.
     fn admit_bearer(&self, users: &Users, token: &str, from: IpAddr) -> Result<Credential, Error> {
         let find = self.tokens.lock().clone();
         if let Some(known) = find.and_then(|find| find(token)) {

@@ -1,9 +1,8 @@
 //! Tokens of an identity provider (OpenID Connect): JSON Web Tokens (RFC 7519) with a signature (RFC 7515) by one of its public keys.
 //!
-//! Idea: the provider's keys are a file (a JSON Web Key Set, RFC 7517) that the operator fetches; the server asks nobody else. A token
-//! says who its bearer is by one claim; the user of this name must be there, and has the roles that it was granted here.
-//! Invariants: only algorithms with public keys are taken, and only the one that the key is for; a token without an end is refused; what is
-//! not understood is refused. Nothing of a token is ever logged.
+//! Idea: the provider's keys are a file (a JSON Web Key Set, RFC 7517) that the operator fetches; the server contacts no other server. A token names
+//! its bearer by one claim; the user of this name must exist, and has its local roles. Invariants: only algorithms with public keys are accepted, and
+//! only the one that the key is for; a token without an expiry is refused; unknown forms are refused. Nothing of a token is ever logged.
 
 use data_encoding::BASE64URL_NOPAD;
 use parking_lot::Mutex;
@@ -23,7 +22,7 @@ const TOKEN_BYTES_MAX: usize = 16 << 10;
 const KEYS_BYTES_MAX: u64 = 1 << 20;
 /// Keys of a provider.
 const KEYS_MAX: usize = 100;
-/// Whose tokens are taken, and what they must say.
+/// The accepted tokens, and their required claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwtOptions {
     /// File of the provider's public keys.
@@ -44,7 +43,7 @@ pub struct JwtVerifier {
     keys: Mutex<Arc<[ProviderKey]>>,
 }
 
-/// What a good token says.
+/// The claims of a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwtBearer {
     /// The user's name.
@@ -95,10 +94,10 @@ impl JwtVerifier {
         *self.keys.lock() = keys;
         Ok(())
     }
-    /// Whose token it is, at this time in milliseconds since 1970.
+    /// The bearer of a token, at this time in milliseconds since 1970.
     ///
     /// # Errors
-    /// It is not good; the error says why, without repeating any of it.
+    /// It is invalid; the error says why, without repeating any of it.
     pub fn look(&self, token: &str, now_ms: u64) -> Result<JwtBearer, &'static str> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err("the token is too long");

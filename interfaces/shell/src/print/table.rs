@@ -41,7 +41,7 @@ impl TableWriter {
         TableWriter { titles, style, sample: Vec::new(), widths: None, vertical: None }
     }
 
-    /// Decides the widths and writes what was held back.
+    /// Decides the widths and writes the buffered rows.
     fn settle(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let mut widths: Vec<usize> = self.titles.iter().map(|title| title.width()).collect();
         for row in &self.sample {
@@ -108,7 +108,7 @@ impl TableWriter {
         writeln!(out, "{}", line.trim_end())
     }
 
-    /// The text as far as it fits, and the blanks that are left. Without a terminal, what does not fit is not cut.
+    /// The text as far as it fits, and the remaining blanks. Without a terminal, longer text is not cut.
     fn cut(&self, text: &str, width: usize) -> (String, usize) {
         let full = text.width();
         if full <= width || self.style.width.is_none() {

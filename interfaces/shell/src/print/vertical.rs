@@ -1,6 +1,6 @@
 //! Rows for people where a table would be too wide: one value a line, its column's name before it.
 //!
-//! Nothing is cut: at a terminal, what is longer than a line goes on in the next one, below where it began.
+//! Nothing is cut: at a terminal, text longer than a line continues in the next one, below where it began.
 
 use super::writer::{RowWriter, is_null, one_line};
 use crate::{Ink, Style};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A value gets at least so many columns of a line, however long the names are.
+/// A value gets at least this many columns of a line, however long the names are.
 const VALUE_WIDTH_MIN: usize = 10;
 /// Columns of the rule above a row where there is no terminal.
 const RULE_WIDTH: usize = 40;

@@ -1,4 +1,4 @@
-//! What each format is: a writer of rows; and how tables show a cell.
+//! The formats: a writer of rows for each; and how tables show a cell.
 
 use crate::text;
 use database::entity::Hydrated;
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 pub(crate) trait RowWriter {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
     fn row(&mut self, row: &[Hydrated], out: &mut dyn Write) -> io::Result<()>;
-    /// The next row may be long in coming: what is held back is written.
+    /// The next row may be long in coming: buffered rows are written.
     fn pause(&mut self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
@@ -20,7 +20,7 @@ pub(crate) fn is_null(value: &Hydrated) -> bool {
     matches!(value, Hydrated::Plain(database::Value::Null))
 }
 
-/// What a cell of a table shows, on one line.
+/// The text of a table's cell, on one line.
 pub(crate) fn one_line(value: &Hydrated) -> String {
     let text = text::cell_text(value);
     if !text.contains(char::is_control) {

@@ -8,7 +8,7 @@ use database::entity::Hydrated;
 use database::{Error, Params, Value};
 use std::io;
 
-/// Name, arguments, and what it does.
+/// Name, arguments, and description.
 pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     (":help", "", "this list"),
     (":explain", "QUERY", "the plan of a query, with estimated rows"),

@@ -1,7 +1,7 @@
-//! Completion: which words may stand where the cursor is, judged by what stands before it.
+//! Completion: the words that may stand at the cursor, judged by the text before it.
 //!
-//! After `:` come labels and types, after `.` properties, after `$` parameters, after `YIELD` what the procedure returns, at the head of a line
-//! commands; elsewhere keywords, functions, and the words typed already.
+//! After `:` come labels and types, after `.` properties, after `$` parameters, after `YIELD` the procedure's fields, at the head of a line commands;
+//! elsewhere keywords, functions, and the words typed already.
 
 use super::command::COMMANDS;
 use super::conversation::Conversation;
@@ -26,7 +26,7 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Learns what came with commits since the last time.
+    /// Learns new names from commits since the last call.
     pub fn refresh(&mut self, conversation: &mut Conversation) {
         self.params = conversation.params.keys().map(|name| name.to_string()).collect();
         let version = conversation.talk.names_version();
@@ -49,7 +49,7 @@ impl Vocabulary {
         }
     }
 
-    /// Where the word at the end of `before` begins, and what it may become.
+    /// Where the word at the end of `before` begins, and its completions.
     pub fn candidates(&self, before: &str) -> (usize, Vec<String>) {
         let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
         let start = before.char_indices().rev().take_while(|(_, letter)| is_part(*letter)).last();
@@ -142,7 +142,7 @@ fn yielding(head: &str) -> Option<&str> {
     Some(&call[..end]).filter(|name| !name.is_empty())
 }
 
-/// What stands behind the last YIELD, as long as that is names with commas between them and ends where a name may begin.
+/// The text behind the last YIELD, as long as that is names with commas between them and ends where a name may begin.
 fn names_behind_yield(head: &str) -> Option<&str> {
     let (_, names) = split_at_last(head, "YIELD")?;
     let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);

@@ -1,4 +1,4 @@
-//! What is kept between two inputs: session, parameters, format; and how one statement is run and shown.
+//! State between two inputs: session, parameters, format; and how one statement is run and shown.
 
 use super::options::{Piece, ShellOptions};
 use crate::pager::{self, Paged};
@@ -13,7 +13,7 @@ use database::{Error, Params};
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-/// What a script is called that comes from a pipe or by `<`.
+/// The name of a script from a pipe or `<`.
 const STANDARD_INPUT: &str = "standard input";
 
 /// How an input ended.
@@ -36,13 +36,13 @@ pub(crate) struct Conversation {
     pub pager: Option<String>,
     /// Where in a script the text begins that is run now; none at a terminal.
     pub script: Option<ScriptPlace>,
-    /// What that script is called.
+    /// The name of that script.
     pub script_name: String,
     /// Scripts that are being read, one by another.
     pub source_depth: usize,
 }
 
-/// What statements are written in; a statement that begins with `g.` is Gremlin anyway.
+/// The language of statements; a statement that begins with `g.` is Gremlin anyway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     Cypher,
@@ -201,7 +201,7 @@ impl Conversation {
         out.flush()
     }
 
-    /// What is lost if the shell ends now.
+    /// Says what is lost if the shell ends now.
     pub fn farewell(&mut self) -> io::Result<()> {
         if self.talk.in_transaction() && self.talk.rollback().is_ok() {
             self.note("the open transaction was rolled back")?;

@@ -1,4 +1,4 @@
-//! Commands that read or write a file, and the one that asks again and again: `:source`, `:export`, `:watch`.
+//! Commands that read or write a file, and the one that repeats a query: `:source`, `:export`, `:watch`.
 
 use super::conversation::{Conversation, Outcome};
 use super::piped;
@@ -37,7 +37,7 @@ impl Conversation {
         outcome.map(|outcome| if outcome == Outcome::Quit { Outcome::Go } else { outcome })
     }
 
-    /// Writes what a query answers into a new file, in the format that its name ends with.
+    /// Writes the answer of a query into a new file, in the format of its extension.
     pub(super) fn export(&mut self, rest: &str) -> io::Result<Outcome> {
         let Some((file, query)) = first_word(rest).filter(|(_, query)| !query.is_empty()) else {
             return self.complain(

@@ -1,4 +1,4 @@
-//! Where the shell keeps what was typed: under the user's state folder, or nowhere if that cannot be written.
+//! The history file of the shell: under the user's state folder, or none if that cannot be written.
 
 use std::path::PathBuf;
 

@@ -80,7 +80,7 @@ fn editor(conversation: &Conversation) -> rustyline::Result<Editor<Assistant, De
     Ok(editor)
 }
 
-/// What the line editor asks for.
+/// Callbacks of the line editor.
 struct Assistant {
     vocabulary: Vocabulary,
     options: ShellOptions,

@@ -44,7 +44,7 @@ struct View {
     commit: i64,
     came: u64,
     went: u64,
-    /// Has the whole answer been told, so that what is told now are changes?
+    /// Has the whole answer come, so that later rows are changes?
     has_begun: bool,
 }
 
@@ -88,7 +88,7 @@ impl View {
         }
     }
 
-    /// The first rows, each with what tells about it: `+` where the last commit brought it, and how often it is there.
+    /// The first rows, each with a mark: `+` if the last commit brought it, and its multiplicity.
     fn shown(&self, most: usize) -> Vec<Vec<Hydrated>> {
         let row = |kept: &ViewRow| {
             let new = if kept.since == self.commit { "+" } else { "" };
@@ -99,7 +99,7 @@ impl View {
         self.rows.values().take(most).map(row).collect()
     }
 
-    /// How many rows there are, and what the last commit did.
+    /// The number of rows, and the changes of the last commit.
     fn below(&self, shown: usize) -> String {
         let all: i64 = self.rows.values().map(|kept| kept.times).sum();
         let rows = counted(all.unsigned_abs(), "row", "rows");

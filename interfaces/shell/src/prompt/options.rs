@@ -1,4 +1,4 @@
-//! What the shell is told by whoever starts it.
+//! Options of the shell.
 
 use crate::Format;
 
@@ -13,7 +13,7 @@ pub struct Piece {
     pub terminated: bool,
 }
 
-/// What the shell is told by whoever starts it.
+/// Options of the shell.
 #[derive(Clone, Copy)]
 pub struct ShellOptions {
     /// Cuts a text into statements: the grammar's own way, which this crate does not know.

@@ -12,7 +12,7 @@ pub(crate) fn run(mut conversation: Conversation) -> io::Result<bool> {
     Ok(outcome != Outcome::Failed)
 }
 
-/// Runs what a reader brings, to its end, a failure, or `:quit`.
+/// Runs the input of a reader, to its end, a failure, or `:quit`.
 pub(crate) fn run_from(conversation: &mut Conversation, reader: impl BufRead) -> io::Result<Outcome> {
     let mut pending = String::new();
     for (number, line) in (1..).zip(reader.lines()) {

@@ -1,4 +1,4 @@
-//! A database in this process, as the shell asks it.
+//! A database in this process, for the shell.
 
 use super::{Interrupt, NameCounts, Names, StatementAnswer, Talk};
 use database::entity::{Hydrated, hydrate};

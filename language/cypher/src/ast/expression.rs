@@ -8,7 +8,7 @@ use text::Span;
 /// An expression with its place (inside its outermost brackets, if it has any).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// What it computes.
+    /// Its kind.
     pub kind: ExpressionKind,
     /// Where it stands.
     pub span: Span,
@@ -62,7 +62,7 @@ pub enum ExpressionKind {
     Comparison(Box<Expression>, Vec<(ComparisonOperator, Expression)>),
     /// `a IS NULL`; negated, `a IS NOT NULL`.
     IsNull {
-        /// What is tested.
+        /// The operand.
         operand: Box<Expression>,
         /// `IS NOT NULL`.
         negated: bool,
@@ -71,7 +71,7 @@ pub enum ExpressionKind {
     HasLabels(Box<Expression>, LabelExpression),
     /// `a IS :: INTEGER | FLOAT`; negated, `a IS NOT :: …`.
     IsTyped {
-        /// What is tested.
+        /// The operand.
         operand: Box<Expression>,
         /// The type.
         wanted: plan::types::TypeTest,
@@ -80,7 +80,7 @@ pub enum ExpressionKind {
     },
     /// `a IS NFC NORMALIZED`; negated, `a IS NOT NFC NORMALIZED`.
     IsNormalized {
-        /// What is tested.
+        /// The operand.
         operand: Box<Expression>,
         /// The normal form, in upper case; `NFC` if not given.
         form: String,
@@ -103,16 +103,16 @@ pub enum ExpressionKind {
         list: Box<Expression>,
         /// `WHERE`.
         condition: Option<Box<Expression>>,
-        /// What each element becomes; itself if not given.
+        /// The result for each element; itself if not given.
         projection: Option<Box<Expression>>,
     },
     /// `[(a)-->(b) WHERE condition | projection]`.
     PatternComprehension {
-        /// What is matched.
+        /// The pattern.
         pattern: Box<PathPattern>,
         /// `WHERE`.
         condition: Option<Box<Expression>>,
-        /// What each match becomes.
+        /// The result for each match.
         projection: Box<Expression>,
     },
     /// `reduce(accumulator = initial, x IN list | step)`.
@@ -260,7 +260,7 @@ pub enum MapProjectionItem {
     Entry(Name, Expression),
 }
 
-/// What stands between the braces of `EXISTS` and `COUNT`.
+/// The body of `EXISTS` and `COUNT`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subquery {
     /// Patterns, with a condition.

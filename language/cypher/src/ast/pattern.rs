@@ -1,4 +1,4 @@
-//! Graph patterns: what `MATCH`, `CREATE`, `MERGE`, predicates and subqueries look for or make.
+//! Graph patterns: those of `MATCH`, `CREATE`, `MERGE`, predicates and subqueries.
 
 use super::expression::Expression;
 use super::name::Name;
@@ -67,7 +67,7 @@ pub enum PatternElement {
 pub struct NodePattern {
     /// Its name.
     pub variable: Option<Name>,
-    /// What labels it has.
+    /// Its labels.
     pub labels: Option<LabelExpression>,
     /// A map or a parameter.
     pub properties: Option<Expression>,
@@ -84,7 +84,7 @@ pub struct RelationshipPattern {
     pub variable: Option<Name>,
     /// Which way it points.
     pub direction: Direction,
-    /// Of what types.
+    /// Its types.
     pub types: Option<LabelExpression>,
     /// `*1..3`.
     pub length: Option<LengthRange>,
@@ -130,7 +130,7 @@ pub struct Quantifier {
 /// A parenthesised path, with its own condition and quantifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupPattern {
-    /// What is repeated.
+    /// The repeated path.
     pub path: Box<PathPattern>,
     /// `WHERE`, evaluated in each repetition.
     pub condition: Option<Expression>,

@@ -37,7 +37,7 @@ pub struct SingleQuery {
 /// One clause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause {
-    /// What it does.
+    /// Its kind.
     pub kind: ClauseKind,
     /// From its keyword to its last token.
     pub span: Span,
@@ -138,7 +138,7 @@ pub enum ScopeOrder {
     By(Expression, bool),
 }
 
-/// What `WITH` and `RETURN` have in common.
+/// The common part of `WITH` and `RETURN`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
     /// `DISTINCT`.
@@ -180,7 +180,7 @@ pub struct SortItem {
 /// `MERGE pattern ON CREATE SET … ON MATCH SET …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merge {
-    /// What is found or made.
+    /// The pattern.
     pub pattern: PathPattern,
     /// Done when it was made.
     pub on_create: Vec<SetItem>,
@@ -219,7 +219,7 @@ pub enum RemoveItem {
 pub struct Delete {
     /// Relationships of deleted nodes go with them.
     pub detach: bool,
-    /// What is deleted.
+    /// The entities to delete.
     pub targets: Vec<Expression>,
 }
 
@@ -252,16 +252,16 @@ pub struct CallSubquery {
 pub struct InTransactions {
     /// Rows of a transaction, if given.
     pub rows: Option<Expression>,
-    /// What becomes of the rest when one fails.
+    /// What happens to the rest when one fails.
     pub on_error: OnError,
-    /// Where it is told how each row's transaction ended.
+    /// The column with the status of each row's transaction.
     pub report: Option<Name>,
 }
 
-/// What becomes of the rest when a transaction fails.
+/// What happens to the rest when a transaction fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
-    /// The statement fails; what was committed stays.
+    /// The statement fails; committed batches stay.
     Fail,
     /// The next transactions are run.
     Continue,
@@ -287,7 +287,7 @@ pub struct LoadCsv {
     pub file: Expression,
     /// Each record.
     pub variable: Name,
-    /// What stands between fields; a comma if not given.
+    /// The separator of fields; a comma if not given.
     pub separator: Option<String>,
 }
 
@@ -311,7 +311,7 @@ pub struct CallProcedure {
     pub arguments: Option<Vec<Expression>>,
     /// `CACHED`, behind the call of a node program.
     pub is_cached: bool,
-    /// What is taken of the result; `None` without `YIELD`.
+    /// The fields of the result that are used; `None` without `YIELD`.
     pub yields: Option<Yield>,
 }
 

@@ -37,7 +37,7 @@ pub struct CreateIndex {
 /// The kinds of indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKind {
-    /// Equality, ranges, prefixes, order. What `CREATE INDEX` makes.
+    /// Equality, ranges, prefixes, order: the default of `CREATE INDEX`.
     Range,
     /// Strings by suffix and substring.
     Text,
@@ -51,7 +51,7 @@ pub enum IndexKind {
     Vector,
 }
 
-/// What an index or constraint is about.
+/// The target of an index or constraint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SchemaEntity {
     /// `(n:Label)`; several labels (`n:A|B`) for full text only, none for a look-up index.
@@ -71,11 +71,11 @@ pub struct CreateConstraint {
     pub entity: SchemaEntity,
     /// Of which properties.
     pub properties: Vec<Name>,
-    /// What must hold.
+    /// The rule.
     pub requirement: Requirement,
 }
 
-/// What a constraint demands.
+/// The rule of a constraint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Requirement {
     /// No two have the same values.
@@ -100,7 +100,7 @@ pub struct DropByName {
 /// `SHOW [which] what [YIELD …] [WHERE …] [RETURN …]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Show {
-    /// What to list.
+    /// The target of the listing.
     pub target: ShowTarget,
     /// Which of them, in upper case: `UNIQUE`, `NODE KEY`, `TEXT`; or of databases, the name of one.
     pub only: Option<String>,
@@ -114,7 +114,7 @@ pub struct Show {
     pub projection: Option<Projection>,
 }
 
-/// What can be listed.
+/// Targets of listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShowTarget {
     /// `SHOW INDEXES`.
@@ -157,6 +157,6 @@ pub enum ShowTarget {
     Privileges,
     /// `SHOW ROLE name PRIVILEGES`.
     RolePrivileges,
-    /// `SHOW USER [name] PRIVILEGES`; of whoever asks, where none is named.
+    /// `SHOW USER [name] PRIVILEGES`; of the caller, if none is named.
     UserPrivileges,
 }

@@ -26,7 +26,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What a backslash in a string stands for; the backslash is already taken.
+    /// The character of an escape in a string; the backslash is already consumed.
     fn escape(&mut self) -> Result<char, CypherError> {
         let start = self.at - 1;
         match self.bump() {

@@ -1,7 +1,7 @@
 //! Aggregates in expressions: `me.age + count(you.age)` reads one column of the group's key and one aggregate.
 //!
-//! While a column that aggregates is lowered, each aggregate call becomes a column of the `Aggregate` below, and what stands
-//! around it may only use constants, parameters and simple keys: a variable or a property that is itself a column.
+//! While a column that aggregates is lowered, each aggregate call becomes a column of the `Aggregate` below, and the expression around it may only
+//! use constants, parameters and simple keys: a variable or a property that is itself a column.
 
 use plan::algebra::AggregateCall;
 use plan::expr::{Expr, Var};
@@ -115,7 +115,7 @@ impl Lowerer<'_> {
         Ok(var)
     }
 
-    /// What an expression around an aggregate, or a sort key, may take from the columns as it is.
+    /// A column that an expression around an aggregate, or a sort key, may use as it is.
     pub(super) fn known_column(&mut self, expression: &Expression, scope: &Scope) -> Lowered<Option<Typed>> {
         if let Some(found) = self.sorted_column(expression, scope) {
             return Ok(Some(found));

@@ -1,4 +1,4 @@
-//! What a plan within another starts from.
+//! The input of a plan within another.
 
 use plan::Plan;
 use plan::expr::Var;

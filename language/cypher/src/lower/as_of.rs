@@ -1,6 +1,6 @@
-//! `AS OF`: the version of the graph that a whole reading query is asked of.
+//! `AS OF`: the version of the graph that a whole reading query reads.
 //!
-//! The expression is lowered without any name in sight, so that whoever runs the statement can compute it before anything else.
+//! The expression is lowered without any name in scope, so that it can be computed before the statement runs.
 
 use plan::expr::Expr;
 
@@ -42,7 +42,7 @@ impl Lowerer<'_> {
         }
         Ok(lowered.expr)
     }
-    /// May a statement read what is a moment old?
+    /// May a statement read a snapshot that is a moment old?
     pub(super) fn check_bound(&self, statement: &Statement, body: &StatementBody) -> Lowered<()> {
         let (composition, span) = (ErrorKind::InvalidClauseComposition, statement.span);
         match body {

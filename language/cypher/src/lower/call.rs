@@ -97,7 +97,7 @@ impl Lowerer<'_> {
         Ok(if call.optional { ApplyKind::Optional(vars) } else { ApplyKind::Inner(vars) })
     }
 
-    /// A query inside `CALL { }` without scope clause: a leading `WITH` says what it sees. Returns that and the other clauses.
+    /// A query inside `CALL { }` without scope clause: a leading `WITH` names its imports. Returns these and the other clauses.
     pub(super) fn importing_with<'q>(
         &mut self,
         query: &'q SingleQuery,
@@ -309,7 +309,7 @@ impl Lowerer<'_> {
         Ok(exprs)
     }
 
-    /// An interface does what the procedure says before the statement runs, and hands in what came of it.
+    /// The argument of a procedure that an interface carries out before the statement runs; the interface passes in the result.
     fn argument_of_interface(&mut self, given: &ast::Expression, told: &str, what: &str) -> Lowered<Expr> {
         let name = match &given.kind {
             ExpressionKind::Parameter(name) => format!("{told}${name}"),

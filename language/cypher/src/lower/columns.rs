@@ -1,4 +1,4 @@
-//! The columns of a projection as what follows may use them: while columns that aggregate are lowered, and while sort keys are.
+//! The columns of a projection as later clauses may use them: while columns that aggregate are lowered, and while sort keys are.
 
 use plan::Vars;
 use plan::algebra::AggregateCall;
@@ -8,7 +8,7 @@ use super::entries::Entries;
 use super::types::Type;
 use crate::ast::Expression;
 
-/// What is known while columns that aggregate are lowered.
+/// The state while columns that aggregate are lowered.
 pub(crate) struct Aggregation {
     pub keys: Entries<Expression, Key>,
     /// The columns of those keys.

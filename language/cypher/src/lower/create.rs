@@ -1,7 +1,7 @@
-//! `CREATE` and `MERGE`: patterns that are made.
+//! `CREATE` and `MERGE`: patterns that are created.
 //!
-//! One `Create` makes what a clause names, nodes before relationships. Where a property reads something made by the same
-//! clause, the clause is cut there into two.
+//! One `Create` creates the entities of a clause, nodes before relationships. Where a property reads an entity of the same clause, the clause is cut
+//! there into two.
 
 use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge, Set, SetItem};
 use plan::expr::{BinaryOperator, Expr, Name, Quantifier, Var};
@@ -22,19 +22,19 @@ use crate::ast::{
 use crate::error::ErrorKind;
 use crate::limits::CREATE_PARTS_MAX;
 
-/// What a clause has still to make.
+/// The entities that a clause has still to create.
 #[derive(Default)]
 struct Pending {
     /// Operators made so far because later parts read earlier ones.
     cuts: usize,
     vertices: Vec<CreateVertex>,
     edges: Vec<CreateEdge>,
-    /// Labels of what is made that are known only with the row.
+    /// Labels of created entities that are known only with the row.
     labels: Vec<SetItem>,
 }
 
 impl Pending {
-    /// Puts a `Create` on top of the rows, or adds to the one that is there if nothing pending reads what it makes.
+    /// Puts a `Create` on top of the rows, or adds to the present one if nothing pending reads its entities.
     fn flush(&mut self, rows: &mut Rows) {
         let (vertices, edges) = (std::mem::take(&mut self.vertices), std::mem::take(&mut self.edges));
         let labels = std::mem::take(&mut self.labels);
@@ -242,7 +242,7 @@ impl Lowerer<'_> {
         Ok(self.variable(&variable.text))
     }
 
-    /// The properties of something that is made. What they read must have been made before.
+    /// The properties of a created entity. Entities that they read must have been created before.
     fn made_properties(
         &mut self,
         properties: Option<&Expression>,
@@ -374,7 +374,7 @@ impl Lowerer<'_> {
         Ok(variable)
     }
 
-    /// The same properties twice: as conditions on what is found, and as the map of what is made.
+    /// The same properties twice: as conditions on found entities, and as the map of created ones.
     fn merged_properties(
         &mut self,
         owner: Var,
@@ -407,7 +407,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// What a `MERGE` finds or makes.
+/// The pattern of a `MERGE`, in both forms.
 #[derive(Default)]
 struct Merging {
     pattern: Pattern,

@@ -71,7 +71,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Labels of what is made or changed: plain names, each once, and expressions that give more.
+    /// Labels of a created or changed entity: plain names, each once, and expressions that give more.
     pub(super) fn given_labels(
         &mut self,
         parts: &[LabelExpression],

@@ -17,12 +17,12 @@ use crate::ast::{Expression, ExpressionKind, Literal};
 /// Parts that a fingerprint looks at.
 const PARTS_MAX: usize = 32;
 
-/// What has a fingerprint: equal things have equal ones.
+/// Has a fingerprint: equal things have equal ones.
 pub(crate) trait Fingerprint: PartialEq {
     fn fingerprint(&self) -> u64;
 }
 
-/// Entries in their order, each found by what it is about.
+/// Entries in insertion order, each found by its key.
 pub(crate) struct Entries<K, T> {
     entries: Vec<(K, T)>,
     /// The entries of each fingerprint, in their order.

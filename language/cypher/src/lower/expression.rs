@@ -1,4 +1,4 @@
-//! Expressions: the one match from syntax to plan, operators, and what binds a variable.
+//! Expressions: the one match from syntax to plan, operators, and expressions that bind a variable.
 
 use plan::Function;
 use plan::expr::{BinaryOperator, Expr, Quantifier, UnaryOperator};

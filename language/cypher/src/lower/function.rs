@@ -1,4 +1,4 @@
-//! Calls of functions: which one, with how many arguments, of what types, giving what.
+//! Calls of functions: resolution, arity, argument types and result types.
 
 use plan::expr::{Expr, UnaryOperator};
 use plan::functions::PROPERTY_OF_ANY;

@@ -1,7 +1,7 @@
 //! `CALL { … } IN TRANSACTIONS`: a statement becomes three, and rows go from one to the next as a parameter.
 //!
-//! What stands before the clause reads rows; the clause runs on a batch of them, each in a transaction of its own; what follows goes on with
-//! all of them. `EXPLAIN` shows the statement as if it were one.
+//! The part before the clause reads rows; the clause runs on a batch of them, each in a transaction of its own; the part after it goes on with all of
+//! them. `EXPLAIN` shows the statement as if it were one.
 
 use plan::Plan;
 use plan::algebra::{Extend, Unwind};
@@ -18,7 +18,7 @@ use crate::error::ErrorKind;
 type Columns = Vec<(Name, Var)>;
 
 impl Lowerer<'_> {
-    /// A query with the clause, and what follows it.
+    /// A query with the clause, and the part after it.
     pub(super) fn batched(&mut self, query: &Query) -> Lowered<Option<StatementKind>> {
         let clauses = &query.first.clauses;
         let found = clauses.iter().position(|clause| in_transactions(clause).is_some());

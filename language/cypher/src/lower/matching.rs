@@ -56,7 +56,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Hints about the order of the pattern, where they name what is in scope.
+    /// Hints about the order of the pattern, if they name variables in scope.
     fn order_hints(&self, hints: &[Hint], rows: &Rows) -> Vec<OrderHint> {
         let var = |name: &Name| rows.scope.get(&name.text).map(|binding| binding.var);
         let text = |name: &Name| plan::expr::Name::from(name.text.as_str());
@@ -155,7 +155,7 @@ pub(super) fn find(matched: Matched, optional: bool, hints: Vec<OrderHint>, rows
     compute(computed, rows);
 }
 
-/// A pattern with searches behind it. Conditions that read what a search finds are tested behind them all.
+/// A pattern with searches behind it. Conditions on results of a search are tested behind them all.
 fn searched(
     input: Plan,
     (mut pattern, hints): (Pattern, Vec<OrderHint>),
@@ -288,7 +288,7 @@ fn repeatable(matched: Matched, rows: &mut Rows) {
     compute(computed, rows);
 }
 
-/// What a hint says without an order that is read from rows.
+/// The parts of a hint other than an order that is read from rows.
 fn plain_hint(hint: &ast::ScopeHint) -> ScopeHint {
     let order = match hint.order {
         Some(ast::ScopeOrder::Fifo) => Some(InstanceOrder::Fifo),

@@ -27,7 +27,7 @@ use text::Span;
 /// A lowered pattern.
 pub(crate) struct Matched {
     pub pattern: Pattern,
-    /// Names that are computed from what was found: paths, and the lists of groups.
+    /// Names that are computed from found entities: paths, and the lists of groups.
     pub computed: Vec<(String, Var, Expr)>,
     /// Paths that are searched behind the pattern, in order; their inputs are yet to be filled in.
     pub searches: Vec<ExpandPattern>,
@@ -409,7 +409,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// What a relationship pattern says of one edge.
+    /// The conditions of a relationship pattern on one edge.
     fn each_edge(
         &mut self,
         edge: Expr,

@@ -7,7 +7,7 @@ use crate::error::{CypherError, ErrorKind};
 use text::Span;
 use text::nearest;
 
-/// Families of procedures that tools call and that are not here, and what to do instead.
+/// Families of procedures that tools call and that do not exist here, and alternatives.
 const ABSENT: [(&str, &str); 2] = [
     (
         "db.index.vector.",
@@ -19,7 +19,7 @@ const ABSENT: [(&str, &str); 2] = [
     ),
 ];
 
-/// The procedure of a name, whatever its case. Which programs were deployed is known when the call runs.
+/// The procedure of a name, in any case. Whether a deployed program exists is known when the call runs.
 pub(super) fn find(name: &str, span: Span) -> Lowered<&'static Procedure> {
     if let Some(found) = Procedure::named().find(|procedure| procedure.name.eq_ignore_ascii_case(name)) {
         return Ok(found);

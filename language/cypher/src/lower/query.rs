@@ -35,14 +35,14 @@ pub(crate) struct Outcome {
     pub columns: Option<Vec<Column>>,
 }
 
-/// Where a query stands, which decides what it may do.
+/// The context of a query, which decides which clauses it may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClauseContext {
     /// A statement of its own.
     Top,
-    /// Inside `CALL (…) { }`: the scope clause says what is seen.
+    /// Inside `CALL (…) { }`: the scope clause names the imports.
     Call,
-    /// Inside `CALL { }`: a leading `WITH` says what is seen.
+    /// Inside `CALL { }`: a leading `WITH` names the imports.
     ImportingCall,
     /// Inside `EXISTS { }` or `COUNT { }`.
     Test,

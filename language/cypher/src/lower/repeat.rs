@@ -21,7 +21,7 @@ use crate::ast::{
 use crate::error::ErrorKind;
 use text::Span;
 
-/// A group on its way: its plan is yet to be put on top of what binds its first vertex.
+/// A group being lowered: its plan is yet to be put on top of the one that binds its first vertex.
 pub(crate) struct Rounds {
     from: Var,
     inner: Plan,
@@ -111,7 +111,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// One round: its plan, what it reads of the rows outside, and where it ends.
+    /// One round: its plan, the outer variables it reads, and where it ends.
     fn round(&mut self, group: &GroupPattern, at: Var, scope: &Scope) -> Lowered<(Plan, Vec<Var>, Var)> {
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let mut path = (*group.path).clone();

@@ -19,7 +19,7 @@ use crate::ast::{
 use crate::error::ErrorKind;
 use text::Span;
 
-/// `YIELD a AS b ORDER BY … WHERE …` as `YIELD a WITH a AS b ORDER BY … WHERE …`: what follows may name a column either way.
+/// `YIELD a AS b ORDER BY … WHERE …` as `YIELD a WITH a AS b ORDER BY … WHERE …`: later parts may name a column either way.
 fn renamed(yields: ast::Yield, page: Option<&ast::Projection>) -> (ast::Yield, Option<ast::Projection>) {
     if yields.items.iter().all(|(_, alias)| alias.is_none()) {
         return (yields, page.cloned());
@@ -150,7 +150,7 @@ impl Lowerer<'_> {
         Ok(StatementKind::Query { plan: rows.plan, columns })
     }
 
-    /// What stands between YIELD and RETURN: the columns that it leaves.
+    /// The part between YIELD and RETURN: the columns that it leaves.
     fn show_page(
         &mut self,
         page: &ast::Projection,
@@ -198,7 +198,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Indexes of another kind than was asked for are not made in silence.
+/// An index of another kind than requested is not created in silence.
 fn refused<T>(kind: IndexKind, span: Span) -> Lowered<T> {
     let (what, hint) = match kind {
         IndexKind::Text => {

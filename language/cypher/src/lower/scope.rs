@@ -1,4 +1,4 @@
-//! Which names mean what at one place of the text.
+//! The meaning of names at one position of the text.
 //!
 //! Looking a name up costs one hash, whatever the number of names: dumps create tens of thousands in one statement.
 
@@ -8,16 +8,16 @@ use plan::expr::{Expr, Var};
 
 use super::types::Type;
 
-/// The one name that no text can write: for what the lowering itself names. At most one is in sight.
+/// The one name that no text can write: for variables of the lowering itself. At most one is in scope.
 pub(super) const UNWRITABLE: &str = "";
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
     pub name: String,
     pub var: Var,
     pub kind: Type,
-    /// What stands for the name where it is no column: a path of the `MATCH` that is being read, from its parts.
+    /// The expression of the name where it is no column: a path of the `MATCH` that is being read, from its parts.
     pub instead: Option<Expr>,
     /// Bound by a comprehension or the like, not a column of the rows.
     pub local: bool,
@@ -58,7 +58,7 @@ impl Scope {
         self.bindings.iter().map(|binding| binding.name.as_str())
     }
 
-    /// Columns of the rows, without what is seen from outside.
+    /// Columns of the rows, without outer names.
     pub fn columns(&self) -> impl Iterator<Item = &Binding> {
         self.bindings.iter().filter(|binding| !binding.local && !binding.outer)
     }
@@ -110,7 +110,7 @@ impl Scope {
         outer
     }
 
-    /// What stays in sight after a projection.
+    /// The names that stay in scope after a projection.
     pub fn outer_only(&self) -> Scope {
         Scope::of(self.bindings.iter().filter(|binding| binding.outer).cloned())
     }

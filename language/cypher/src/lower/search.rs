@@ -33,7 +33,7 @@ enum Piece<'a> {
     Group(&'a GroupPattern),
 }
 
-/// What the conditions of a part are read from.
+/// The inputs of a part's conditions.
 #[derive(Clone, Copy)]
 pub(super) struct Round<'a> {
     piece: Piece<'a>,
@@ -102,7 +102,7 @@ fn dissolve<'a>(elements: &'a [PatternElement], pieces: &mut Pieces<'a>) -> Lowe
     Ok(())
 }
 
-/// A part on its way: what names need to know of it.
+/// A part being lowered: the facts that names need.
 struct Placed {
     edges: u32,
     /// Rounds, where they are always the same.

@@ -1,4 +1,4 @@
-//! `ORDER BY`, `SKIP`, `LIMIT`, and the condition after `WITH`: what comes after the columns of a projection.
+//! `ORDER BY`, `SKIP`, `LIMIT`, and the condition after `WITH`: the clauses after the columns of a projection.
 //!
 //! Where the projection neither groups nor removes duplicates, these see the rows before it as well as its columns; else
 //! only its columns, and expressions that are columns.
@@ -14,7 +14,7 @@ use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, Literal, Projection};
 use crate::error::ErrorKind;
 
-/// What follows the columns, lowered.
+/// The clauses after the columns, lowered.
 #[derive(Default)]
 pub(crate) struct Tail {
     keys: Vec<SortKey>,
@@ -49,7 +49,7 @@ impl Tail {
 }
 
 impl Lowerer<'_> {
-    /// Lowers what follows the columns. `columns` is given where only they may be seen.
+    /// Lowers the clauses after the columns. `columns` is given where only they are visible.
     pub(super) fn tail(
         &mut self,
         projection: &Projection,

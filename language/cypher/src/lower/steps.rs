@@ -1,5 +1,4 @@
-//! A path as steps: nodes and edges in turn, with groups resolved. What the planner can do with groups and selectors is
-//! decided here.
+//! A path as steps: nodes and edges in turn, with groups resolved. Decides how groups and selectors are planned.
 
 use plan::pattern::{PathMode, Run, Selector};
 

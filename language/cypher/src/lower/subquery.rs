@@ -16,7 +16,7 @@ use crate::ast::{self, ClauseKind, Expression, ExpressionKind, PathPattern, Quer
 use crate::error::ErrorKind;
 use text::Span;
 
-/// What a subquery's plan answers with, and of what type.
+/// The answer of a subquery's plan, and its type.
 type Answer = (Plan, SubqueryKind, Type);
 
 impl Lowerer<'_> {
@@ -38,7 +38,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Runs `lower` for a plan that starts from `Argument`, and fills in what it imports.
+    /// Runs `lower` for a plan that starts from `Argument`, and fills in its imports.
     fn within(&mut self, span: Span, lower: impl FnOnce(&mut Self) -> Lowered<Answer>) -> Lowered<Typed> {
         let aggregation = self.aggregation.take();
         let sorting = self.sorting.take();
@@ -189,8 +189,8 @@ pub(super) fn has_with(query: &Query) -> bool {
 
 /// Keeps the imported columns across the projections of a plan's main line.
 ///
-/// One row comes out of an aggregation without keys, even of none, and nothing of the outside in it. Where what follows reads an import, the
-/// aggregation is run for the row of imports, and its columns put beside them; where nothing does, imports end there.
+/// One row comes out of an aggregation without keys, even over no rows, and it has no outer columns. Where later clauses read an import, the
+/// aggregation is run for the row of imports, and its columns put beside them; where none does, imports end there.
 pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
     let mut waiting = vec![plan];
     while let Some(mut at) = waiting.pop() {

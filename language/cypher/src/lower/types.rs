@@ -1,4 +1,4 @@
-//! What is known of a value's type before anything runs. Not a type system: just enough to refuse what can never work.
+//! Known types of values before anything runs. Not a type system: just enough to refuse statements that can never work.
 
 /// The type of an expression, as far as its text shows.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -97,7 +97,7 @@ impl Lowerer<'_> {
         Ok(SetItem::Properties { variable: var, value: map.expr, merge })
     }
 
-    /// What a property is set on or removed from.
+    /// The entity that a property is set on or removed from.
     fn owner(&mut self, owner: &Expression, scope: &mut Scope) -> Lowered<Expr> {
         let value = self.expression(owner, scope)?;
         if value.kind.may_be(&[Type::Node, Type::Relationship]) {

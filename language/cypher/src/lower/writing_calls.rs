@@ -62,7 +62,7 @@ fn writing(call: &CallProcedure) -> Option<&'static Procedure> {
     Procedure::by_name(&name).filter(|procedure| WRITING.contains(&procedure.name))
 }
 
-/// What a call writes, until it has the names that are yielded. The projection behind a call leaves it out.
+/// The variable of the written entity, until it has its yielded name. The projection behind a call drops it.
 pub(super) const MADE: &str = UNWRITABLE;
 
 struct WrittenCall<'c> {
@@ -107,7 +107,7 @@ impl WrittenCall<'_> {
         Ok(kinds.into_iter().map(|kind| Clause { kind, span: self.span }).collect())
     }
 
-    /// A column that holds what another does.
+    /// A column that copies another.
     fn item(&self, from: &Name, to: &Name) -> ProjectionItem {
         let value = Expression { kind: ExpressionKind::Variable(from.text.clone()), span: to.span };
         ProjectionItem { expression: value, alias: Some(to.clone()), span: to.span }
@@ -138,7 +138,7 @@ impl WrittenCall<'_> {
         }
     }
 
-    /// The names that what is written gets.
+    /// The yielded names of the written entity.
     fn yielded(&self) -> Lowered<Vec<Name>> {
         let own = self.procedure.fields.first().map(|(field, _)| *field);
         let usual = || own.map(|own| Name { text: own.into(), span: self.span }).into_iter().collect();

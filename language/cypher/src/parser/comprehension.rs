@@ -4,7 +4,7 @@ use super::{Parsed, Parser};
 use crate::ast::{Expression, ExpressionKind, Quantity};
 
 impl Parser<'_> {
-    /// What begins with `[`.
+    /// Expressions that begin with `[`.
     pub(super) fn list_like(&mut self) -> Parsed<ExpressionKind> {
         self.expect_symbol("[")?;
         let kind = if self.is_name(0) && self.is_word(1, "IN") {

@@ -24,7 +24,7 @@ const POWER: Level = 9;
 /// Words that stand between or after operands, so that before them a keyword such as `NOT` can only be a name.
 const INFIX_WORDS: [&str; 9] = ["AND", "OR", "XOR", "IN", "STARTS", "ENDS", "CONTAINS", "IS", "AS"];
 
-/// What may follow an operand.
+/// An infix operator after an operand.
 #[derive(Clone, Copy)]
 enum Infix {
     Logical(Level),
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// What a `WHEN` says of the subject of its CASE without naming it: `< 3`, `IS NULL`, `STARTS WITH 'a'`. None: a value.
+    /// A `WHEN` condition on the subject of its CASE without naming it: `< 3`, `IS NULL`, `STARTS WITH 'a'`. None: a value.
     pub(super) fn about_subject(&mut self) -> Parsed<Option<Expression>> {
         let start = self.span();
         let tests = match self.infix() {
@@ -105,7 +105,7 @@ impl Parser<'_> {
         self.starts_operand(words) && !self.is_word_of(words, &["THEN"])
     }
 
-    /// An operator and what follows it. Apart from `operators`, so that the frames of nested brackets stay small.
+    /// An operator and its right side. Apart from `operators`, so that the frames of nested brackets stay small.
     fn operation(&mut self, left: Expression, infix: Infix) -> Parsed<ExpressionKind> {
         match infix {
             Infix::Logical(level) => self.logical(left, level),
@@ -195,7 +195,7 @@ impl Parser<'_> {
         Err(self.unexpected("NULL, NOT NULL, :: and a type, or NORMALIZED"))
     }
 
-    /// `NOT`, signs, and what they stand before.
+    /// `NOT`, signs, and their operands.
     fn prefixed(&mut self) -> Parsed<Expression> {
         let start = self.span();
         if self.is_word(0, "NOT") && self.starts_operand(1) {

@@ -1,4 +1,4 @@
-//! What the user probably meant, told from the token where parsing stopped.
+//! Guesses the user's intention from the token where parsing stopped.
 
 use super::Parser;
 use crate::error::CypherError;
@@ -12,7 +12,7 @@ const CLAUSE_WORDS: [&str; 31] = [
     "DROP", "AND", "OR", "XOR", "CONTAINS", "STARTS", "ENDS", "DISTINCT", "FINISH",
 ];
 
-/// Words of other languages, with what Cypher says instead.
+/// Words of other languages, with Cypher's words for them.
 const FOREIGN_WORDS: [(&str, &str); 15] = [
     ("SELECT", "a query reads MATCH … WHERE … RETURN …"),
     ("FROM", "a query reads MATCH … WHERE … RETURN …"),

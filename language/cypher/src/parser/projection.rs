@@ -1,4 +1,4 @@
-//! What `WITH` and `RETURN` have in common.
+//! The common part of `WITH` and `RETURN`.
 
 use super::{Parsed, Parser};
 use crate::ast::{Expression, Projection, ProjectionItem, SortItem};

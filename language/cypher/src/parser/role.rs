@@ -171,7 +171,7 @@ impl Parser<'_> {
         Ok(privileges)
     }
 
-    /// What is about procedures or users by name: `EXECUTE PROCEDURE name, … ON DBMS`, `IMPERSONATE [(user, …)] ON DBMS`.
+    /// Privileges on procedures or users by name: `EXECUTE PROCEDURE name, … ON DBMS`, `IMPERSONATE [(user, …)] ON DBMS`.
     fn named_on_server(&mut self) -> Parsed<Option<Vec<Privilege>>> {
         let (action, names) = match () {
             () if self.eat_words(&["EXECUTE", "PROCEDURE"]) || self.eat_words(&["EXECUTE", "PROCEDURES"]) => {
@@ -277,7 +277,7 @@ fn about(action: Action, scope: Scope, names: &[Option<Name>]) -> Vec<Privilege>
     names.iter().map(|name| Privilege { action, scope, name: name.clone(), property: None }).collect()
 }
 
-/// What WRITE stands for.
+/// The privileges of WRITE.
 fn write_privileges() -> Vec<Privilege> {
     let mut all = Vec::new();
     for action in [Action::Create, Action::Delete, Action::SetProperty] {

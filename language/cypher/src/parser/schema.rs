@@ -16,7 +16,7 @@ const INDEX_KINDS: [(&str, IndexKind); 6] = [
     ("VECTOR", IndexKind::Vector),
 ];
 
-/// Words that may stand before what is listed.
+/// Words that may stand before the target of a listing.
 const SHOW_KINDS: [&str; 24] = [
     "ALL",
     "BUILT",

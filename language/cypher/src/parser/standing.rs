@@ -39,8 +39,7 @@ impl Parser<'_> {
         Ok(StandingCommand::Create { name, if_not_exists, tenant, text, retain })
     }
 
-    /// The text of what is kept: a query, which is read for its errors, or a program of rules, which is another language's. With it how
-    /// long its changes can be asked for again.
+    /// The text of the query: Cypher, which is parsed for errors, or a program of rules, which is another language's. Also its retention.
     fn kept_query(&mut self) -> Parsed<(Name, Option<Retain>)> {
         let start = self.span();
         if self.at_words(&["AS", "OF"]) {
@@ -67,7 +66,7 @@ impl Parser<'_> {
         Ok((text, None))
     }
 
-    /// A program of rules, up to its last brace, and what RETAIN behind it says.
+    /// A program of rules, up to its last brace, and the RETAIN behind it.
     fn program(&mut self) -> Parsed<(Name, Option<Retain>)> {
         let rest = self.rest_of_text();
         let Some(end) = rest.rfind('}').map(|at| at + 1) else { return Ok((rest, None)) };
@@ -102,14 +101,14 @@ impl Parser<'_> {
         Ok(retain)
     }
 
-    /// Takes the text to end here, whatever its words are.
+    /// Ends the text here, whatever its words are.
     fn end_at(&mut self, end: usize) {
         self.tokens.truncate(self.at);
         self.tokens.push(Token { kind: TokenKind::End, span: Span::new(end, end), partner: NO_PARTNER });
         self.lexer_error = None;
     }
 
-    /// What is left of the text, whatever its words are; a semicolon at its end is not part of it.
+    /// The rest of the text, whatever its words are; a semicolon at its end is not part of it.
     fn rest_of_text(&mut self) -> Name {
         let start = self.span().start as usize;
         let rest = self.text[start..].trim_end().trim_end_matches(';').trim_end();

@@ -6,7 +6,7 @@ use crate::error::{CypherError, ErrorKind};
 use crate::lexer::TokenKind;
 use text::Span;
 
-/// What stands before a statement and has an effect.
+/// Prefixes of a statement with an effect.
 #[derive(Default)]
 struct Prefix {
     scopes_off: bool,
@@ -82,8 +82,8 @@ impl Parser<'_> {
         Ok(Statement { mode, scopes_off, recursive, as_of, no_older_than_ms, body, span: self.since(start) })
     }
 
-    /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect; `scopes = off` and
-    /// `recursive = nT1S` have one, which is told.
+    /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect; `scopes = off` and `recursive =
+    /// nT1S` have one, which is returned.
     fn version_prefix(&mut self, prefix: &mut Prefix) -> Parsed<()> {
         if !self.eat_word("CYPHER") {
             return Ok(());

@@ -1,4 +1,4 @@
-//! `CREATE TENANT`, `ALTER TENANT`, `DROP TENANT`: who may take how much of the machine.
+//! `CREATE TENANT`, `ALTER TENANT`, `DROP TENANT`: limits and shares of tenants.
 //!
 //! ```text
 //! CREATE TENANT name [IF NOT EXISTS] [SET setting, …]
@@ -19,7 +19,7 @@ use plan::accounts::{AccountCommand, Measure, Remedy, RunawayRule, SETTINGS_MAX,
 use plan::expr::Name;
 use std::sync::Arc;
 
-/// What a slowed query weighs if the rule does not say: a tenth of a fresh one.
+/// Default weight of a slowed query: a tenth of a fresh one.
 const SLOW_WEIGHT: u32 = 10;
 /// Units of time, in milliseconds.
 const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];

@@ -63,7 +63,7 @@ const NAMES: [(&[&str], TypeKind); 45] = {
     ]
 };
 
-/// What people write for a type that Cypher calls otherwise.
+/// Common misnomers of types, with Cypher's names.
 const SLIPS: [(&str, &str); 8] = [
     ("DATETIME", "write ZONED DATETIME or LOCAL DATETIME"),
     ("TIME", "write ZONED TIME or LOCAL TIME"),

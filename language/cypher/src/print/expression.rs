@@ -7,8 +7,8 @@ use crate::ast::{
 };
 
 impl Printer {
-    /// What stands before an operator: a chain of one operator that goes from left to right needs no parentheses within, and a long one would be nested too
-    /// deeply with them.
+    /// The left side of an operator: a left-associative chain of one operator needs no parentheses within, and a long one would be nested too deeply
+    /// with them.
     fn left_of(&mut self, operator: BinaryOperator, left: &Expression) {
         use BinaryOperator::{Add, Concatenate, Divide, Modulo, Multiply, Subtract};
         match &left.kind {
@@ -197,7 +197,7 @@ impl Printer {
         self.put(")");
     }
 
-    /// What a property or an index is taken of: signed numbers need brackets there.
+    /// The subject of a property or an index: signed numbers need brackets there.
     fn target(&mut self, target: &Expression) {
         let number = matches!(target.kind, ExpressionKind::Literal(Literal::Integer(_) | Literal::Float(_)));
         self.in_brackets_if(number, target);

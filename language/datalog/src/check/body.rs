@@ -1,4 +1,4 @@
-//! The body of a rule: which variables there are, and what binds each.
+//! The body of a rule: its variables, and where each is bound.
 
 use super::{Checker, plain};
 use crate::clause::{Said, SaidAtom, SaidExpr, SaidLiteral};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use text::Span;
 
 struct Variable {
-    /// `None` for what an expression of the head computes.
+    /// `None` for the result of an expression of the head.
     name: Option<Arc<str>>,
     span: Span,
     is_bound: bool,
@@ -24,7 +24,7 @@ pub(super) struct RuleScope {
 }
 
 impl RuleScope {
-    /// Resolves a body. Positive atoms bind; equations bind what is left, one after another.
+    /// Resolves a body. Positive atoms bind; equations bind the rest, one after another.
     pub fn of(checker: &mut Checker, said: &[SaidLiteral]) -> Result<RuleScope, DatalogError> {
         let mut scope = RuleScope { variables: Vec::new(), body: Vec::new() };
         for literal in said {
@@ -130,7 +130,7 @@ impl RuleScope {
             other => Expr::Term(plain(other).unwrap_or(Term::Any)),
         })
     }
-    /// A column of the head; what is computed gets a slot.
+    /// A column of the head; a computed one gets a slot.
     pub fn head_term(&mut self, said: &SaidExpr) -> Result<Term, DatalogError> {
         match &said.said {
             Said::Any => Err(DatalogError::new(ErrorKind::Unbound, "`_` cannot stand in a head", said.span)

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use text::Span;
 
-/// What the clauses say of a relation.
+/// Facts about a relation from the clauses.
 struct Known {
     arity: usize,
     /// Where it was said.
@@ -19,7 +19,7 @@ struct Known {
     has_rules: bool,
     has_facts: bool,
     input: Option<Source>,
-    /// Itself, and what holds its facts where it has rules besides.
+    /// Itself, and the relation of its facts where it has rules besides.
     numbers: Option<(RelationNo, RelationNo)>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Names {
     known: HashMap<SaidName, Known>,
     /// In order of the text.
     order: Vec<SaidName>,
-    /// Relations of the graph that were asked so far, by name and width, and what each is probably meant to be.
+    /// Relations of the graph used so far, by name and width, and what each is probably meant to be.
     graph: RefCell<GraphRelations>,
 }
 
@@ -140,7 +140,7 @@ impl Names {
     pub fn given(&self, head: &SaidAtom, program: &Program) -> Result<RelationNo, DatalogError> {
         self.numbers(head, program).map(|(_, given)| given)
     }
-    /// What a rule with this head defines.
+    /// The relation that a rule with this head defines.
     pub fn derived(&self, head: &SaidAtom, program: &Program) -> Result<RelationNo, DatalogError> {
         self.numbers(head, program).map(|(own, _)| own)
     }
@@ -150,7 +150,7 @@ impl Names {
             DatalogError::new(ErrorKind::Unknown, format!("`{}` is not known", head.name), head.span)
         })
     }
-    /// What an atom of a body or a question reads.
+    /// The relation that an atom of a body or a question reads.
     pub fn asked(&self, atom: &SaidAtom, program: &mut Program) -> Result<RelationNo, DatalogError> {
         if let Some(known) = self.known.get(&atom.name) {
             if known.arity != atom.terms.len() {

@@ -16,7 +16,7 @@ pub(super) fn encoded(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of this text; nothing where it is not what [`encoded`] writes.
+/// The bytes of this text; none where it is no output of [`encoded`].
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let fours = text.as_bytes().chunks_exact(4);
     if !fours.remainder().is_empty() {

@@ -1,8 +1,8 @@
-//! What is wrong with JSON that should be GraphSON.
+//! Errors of JSON that should be GraphSON.
 
 use std::fmt;
 
-/// JSON that is no GraphSON, or holds what is not supported.
+/// JSON that is no GraphSON, or contains unsupported types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphsonError(pub String);
 

@@ -16,7 +16,7 @@ pub struct FileVertex {
     pub id: Object,
     /// Its labels, joined by `::`.
     pub label: String,
-    /// Each of them: what the field `labels` lists, or else the parts of the label.
+    /// Each of them: the items of the field `labels`, or else the parts of the label.
     pub labels: Vec<String>,
     /// The values of each key, in the file's order.
     pub properties: Vec<(Arc<str>, Vec<FileProperty>)>,
@@ -102,12 +102,12 @@ fn fields(json: Option<&Json>) -> impl Iterator<Item = (&String, &Json)> {
     json.and_then(Json::as_object).into_iter().flatten()
 }
 
-/// What a typed value holds, or the value where it is not of that type.
+/// The content of a typed value, or the value where it is not of that type.
 fn bare<'j>(json: &'j Json, kind: &str) -> &'j Json {
     typed(json, kind).unwrap_or(json)
 }
 
-/// What a typed value holds, if it is of that type.
+/// The content of a typed value, if it is of that type.
 fn typed<'j>(json: &'j Json, kind: &str) -> Option<&'j Json> {
     (json.get("@type").and_then(Json::as_str) == Some(kind)).then(|| &json["@value"])
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Reads a value, predicate or traversal.
 ///
 /// # Errors
-/// The JSON is none of them, is nested too deep, or holds what is not supported.
+/// The JSON is none of them, is nested too deep, or contains unsupported types.
 pub fn argument(json: &Json) -> Outcome<Argument> {
     at(json, 0)
 }
@@ -109,7 +109,7 @@ fn whole<N: TryFrom<i64>>(json: &Json, kind: &str) -> Outcome<N> {
     number.ok_or_else(|| GraphsonError(format!("{kind} holds no whole number of its width")))
 }
 
-/// A number, or one of the words for what JSON has no number for.
+/// A number, or one of the words for values that JSON has no number for.
 fn real(json: &Json, kind: &str) -> Outcome<f64> {
     match json {
         Json::Number(number) => Ok(number.as_f64().unwrap_or(f64::NAN)),

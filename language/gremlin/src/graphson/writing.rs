@@ -1,4 +1,4 @@
-//! GraphSON, written: what a traversal gives, as JSON of version 1 (plain), 2 and 3 (typed, or plain where a client asks for that).
+//! Writing GraphSON: objects as JSON of version 1 (plain), 2 and 3 (typed, or plain where a client wants that).
 //!
 //! Text is written straight on, without a tree of JSON between. Versions differ in how they write collections: 3 gives lists, sets and maps
 //! a type of their own, 2 writes them as JSON's.
@@ -31,7 +31,7 @@ const NAMES: [(&str, Dialect); 7] = [
 ];
 
 impl Dialect {
-    /// What JSON means where no version is named.
+    /// The version of JSON where none is named.
     pub const DEFAULT: Dialect = Dialect { version: 3, typed: true };
 
     /// The dialect of a name, as clients write it.
@@ -55,7 +55,7 @@ pub struct JsonWriter<'a, E> {
     /// The text.
     pub text: String,
     dialect: Dialect,
-    /// Tells what stands behind the numbers of vertices and edges.
+    /// Resolves the numbers of vertices and edges.
     answer: Option<&'a E>,
 }
 
@@ -79,7 +79,7 @@ impl<'a, E: Elements> JsonWriter<'a, E> {
         self.quote(name);
         self.text.push(':');
     }
-    /// What `inside` writes, with its type where the dialect has types.
+    /// The output of `inside`, with its type where the dialect has types.
     ///
     /// # Errors
     /// As `inside`.
@@ -140,7 +140,7 @@ impl<'a, E: Elements> JsonWriter<'a, E> {
     /// A value.
     ///
     /// # Errors
-    /// What stands behind a vertex or an edge cannot be read; a bag is too large to be written out.
+    /// A vertex or an edge cannot be resolved; a bag is too large to be written out.
     pub fn object(&mut self, object: &Object) -> Written<E> {
         match object {
             Object::Null => self.put("null"),
@@ -185,7 +185,7 @@ impl<'a, E: Elements> JsonWriter<'a, E> {
         }
         Ok(())
     }
-    /// JSON has no number for what is none or without end.
+    /// NaN and infinities, for which JSON has no number.
     fn real(&mut self, kind: &str, number: f64, digits: &str) -> Written<E> {
         match number {
             _ if number.is_nan() => self.quoted(kind, "NaN"),

@@ -5,7 +5,7 @@ use crate::traversal::{Argument, Instruction, Traversal};
 use plan::algebra::{Apply, ApplyKind, Filter, Union};
 use plan::{Expr, Plan, Var};
 
-/// A branch: a condition, and what its rows come to.
+/// A branch: a condition, and the result of its rows.
 struct Arm<'t> {
     condition: Option<Expr>,
     /// None stays where it is.

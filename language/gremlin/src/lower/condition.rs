@@ -1,4 +1,4 @@
-//! Filters: what is asked of a traverser, as a truth value of its row.
+//! Filters: conditions on a traverser, as a truth value of its row.
 
 use super::{At, Lowering, Reader, binary, mentions, not, test};
 use crate::object::Object;
@@ -98,7 +98,7 @@ impl<'t> Lowering<'t> {
         Some(self.subquery(SubqueryKind::Exists, imports, plan))
     }
 
-    /// `where` with a predicate over what labels and side effects stand for.
+    /// `where` with a predicate over the objects of labels and side effects.
     fn where_is(&mut self, left: At, predicate: &'t Predicate, reader: &mut Reader<'t>) -> Option<Expr> {
         if matches!(left, At::Record(_) | At::Entry(..) | At::Groups(..) | At::Way) {
             return None;
@@ -123,7 +123,7 @@ impl<'t> Lowering<'t> {
         let right = right.expr;
         self.says(&left.expr, &Predicate::Compare(*how, Object::Null), &|_| Some(right.clone()), &|_| None)
     }
-    /// What `within(label)` looks into.
+    /// The list of a `within(label)`.
     fn list_of(&self, label: &str) -> Option<Expr> {
         if let Some((_, column, _)) = self.sides.iter().find(|(name, ..)| &**name == label) {
             return Some(Expr::Variable(*column));
@@ -133,7 +133,7 @@ impl<'t> Lowering<'t> {
             _ => None,
         }
     }
-    /// What a label stands for; a side effect of the same name would come first.
+    /// The object of a label; a side effect of the same name would come first.
     pub(super) fn stands_for(&self, label: &str) -> Option<&At> {
         if self.sides.iter().any(|(name, ..)| &**name == label) {
             return None;

@@ -5,7 +5,7 @@ use crate::limits::FORMULA_OPERATORS_MAX;
 use plan::Expr;
 use plan::expr::BinaryOperator;
 
-/// A formula as an expression; `name` gives what a name stands for. None for what is not sums, products and parentheses.
+/// A formula as an expression; `name` gives the value of a name. None unless it is made of sums, products and parentheses.
 pub(super) fn formula(text: &str, name: &mut dyn FnMut(&str) -> Option<Expr>) -> Option<Expr> {
     let mut reader = Formula { rest: text, name, depth: 0, operators: 0 };
     let whole = reader.sum()?;

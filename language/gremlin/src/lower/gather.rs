@@ -1,4 +1,4 @@
-//! Steps that gather: `order`, `dedup`, ranges, and what makes one object of all.
+//! Steps that gather: `order`, `dedup`, ranges, and reductions.
 
 use super::condition::read_later;
 use super::visible_columns::VisibleColumns;
@@ -54,7 +54,7 @@ impl<'t> Lowering<'t> {
         }
         Some(At::Value(column, shape))
     }
-    /// After what makes one of all, nothing is known of the way there.
+    /// After a reduction nothing is known of the path.
     pub(super) fn forget(&mut self) {
         self.labels.clear();
         self.sorted.clear();
@@ -161,7 +161,7 @@ impl<'t> Lowering<'t> {
         Some(at)
     }
 
-    /// Each object once, or each combination of what labels stand for.
+    /// Each object once, or each combination of the labels' objects.
     pub(super) fn dedup(&mut self, at: At, step: &'t Instruction, reader: &mut Reader<'t>) -> Option<At> {
         if matches!(at, At::Entry(..) | At::Groups(..) | At::Way) {
             return None;
@@ -225,7 +225,7 @@ impl<'t> Lowering<'t> {
         self.disturbed = true;
         Some(())
     }
-    /// What is seen, ready to be a key of groups.
+    /// A modulator's result, ready to be a key of groups.
     pub(super) fn key(&mut self, seen: VisibleColumns) -> Option<At> {
         matches!(seen.shape, Shape::Plain | Shape::Long | Shape::Wide).then(|| self.present(seen))
     }

@@ -7,7 +7,7 @@ use plan::algebra::{Aggregate, AggregateCall};
 use plan::expr::BinaryOperator;
 use plan::{AggregateFunction, Expr, Plan};
 
-/// What the members of a group come to.
+/// The reduction of a group's members.
 struct Members {
     call: AggregateCall,
     shape: Shape,
@@ -79,7 +79,7 @@ impl<'t> Lowering<'t> {
             _ => None,
         }
     }
-    /// What the members of a group come to that are seen so and then put together.
+    /// The reduction of a group's members after a modulator.
     fn reduced(&mut self, at: &At, before: &'t [Instruction], last: &str) -> Option<Members> {
         let (seen_as, distinct) = match before {
             [before @ .., dedup] if &*dedup.name == "dedup" && dedup.arguments.is_empty() => (before, true),

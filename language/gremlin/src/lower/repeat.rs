@@ -33,12 +33,12 @@ struct Rounds<'t> {
 /// Where a way ends.
 struct Until<'t> {
     condition: &'t Traversal,
-    /// Is it asked before the first round, too?
+    /// Is it tested before the first round, too?
     before: bool,
     emit: Emit<'t>,
 }
 
-/// What goes out beside those whose way ends.
+/// The objects that are emitted beside those that leave the loop.
 #[derive(Clone, Copy)]
 enum Emit<'t> {
     Nothing,

@@ -1,4 +1,4 @@
-//! Labels and what is made of one traverser: `as`, `select`, `project`, `values`, `unfold` and their kin.
+//! Labels and projections of one traverser: `as`, `select`, `project`, `values`, `unfold` and their kin.
 
 use super::visible_columns::VisibleColumns;
 use super::{At, Lowering, Reader, Shape, is_there, property, test};
@@ -61,7 +61,7 @@ impl<'t> Lowering<'t> {
         self.moved(next)
     }
 
-    /// `select(labels)` and `select(column)`, with modulators: one label is what it stands for, several are a map.
+    /// `select(labels)` and `select(column)`, with modulators: one label is its object, several are a map.
     fn select(&mut self, at: &At, step: &'t Instruction, reader: &mut Reader<'t>) -> Option<At> {
         if let ([Argument::Value(Object::Token(token))], At::Entry(key, value)) =
             (step.arguments.as_slice(), at)

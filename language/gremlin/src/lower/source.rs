@@ -1,4 +1,4 @@
-//! What is said before the first step: options and strategies that change no answer, and hints about how the plan runs.
+//! Settings before the first step: options and strategies that change no answer, and hints about how the plan runs.
 //!
 //! `with('policy', 'DFS WITHIN BFS')` says which instance and operator of every scope runs first, `with('scopes', 'off')` that there are
 //! none, `with('recursive', 'nT1S')` how the sources of searched paths are shared out: the words are those of Cypher's hints.
@@ -19,7 +19,7 @@ pub(super) struct Hints {
     pub scope: Option<ScopeHint>,
 }
 
-/// The hints of the source; none if it says what only the machine knows.
+/// The hints of the source; none if it has settings for the machine only.
 pub(super) fn hints(source: &[Instruction]) -> Option<Hints> {
     let mut hints = Hints::default();
     if strategies::is_taken_away(source, "ConnectiveStrategy") {
@@ -68,7 +68,7 @@ fn told(key: &str, value: Option<&Object>, hints: &mut Hints) -> Option<()> {
     Some(())
 }
 
-/// Says whether hints are what they can be, also where nothing is planned that would follow them.
+/// Checks that hints are valid, also where nothing is planned that would follow them.
 pub(crate) fn check_hints(source: &[Instruction]) -> Result<(), GremlinError> {
     for instruction in source {
         match (&*instruction.name, instruction.arguments.as_slice()) {

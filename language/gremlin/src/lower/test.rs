@@ -103,7 +103,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What a predicate says of an expression; none where the algebra has no exact equal.
+    /// A predicate on an expression; none where the algebra has no exact equivalent.
     pub(super) fn holds(&self, subject: &Expr, argument: &Argument) -> Option<Expr> {
         match argument {
             Argument::Predicate(predicate) => {
@@ -159,7 +159,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Does what holds say that the value is of one type? The type of a constant is not told, since it is a parameter; any is one.
+/// Does the predicate imply that the value is of one type? The type of a constant is not known, since it is a parameter; any is one.
 fn is_typed(argument: &Argument) -> bool {
     match argument {
         Argument::Value(_) => true,

@@ -1,4 +1,4 @@
-//! Modulators: what a traversal makes of one row, as an expression of it.
+//! Modulators: the result of a traversal on one row, as an expression of it.
 
 use super::condition::one_name;
 use super::{At, Lowering, Shape, What, is_there, property};
@@ -9,7 +9,7 @@ use plan::algebra::Limit;
 use plan::expr::SubqueryKind;
 use plan::{Expr, Function};
 
-/// What is seen of a row.
+/// The visible columns of a row.
 #[derive(Clone, Debug)]
 pub(super) struct VisibleColumns {
     pub expr: Expr,
@@ -36,7 +36,7 @@ impl<'t> Lowering<'t> {
     pub(super) fn may_lack(&self, at: &At) -> bool {
         matches!(at, At::Value(column, _) if !self.sure.contains(column))
     }
-    /// What a modulator's arguments make of a row.
+    /// The result of a modulator's arguments on a row.
     pub(super) fn seen(&mut self, at: &At, arguments: &'t [Argument]) -> Option<VisibleColumns> {
         match arguments {
             [] => self.of(at),
@@ -78,7 +78,7 @@ impl<'t> Lowering<'t> {
         }
     }
 
-    /// What steps yield that yield one object at most, without a walk; or what is counted or gathered at the end of one.
+    /// The result of steps that yield one object at most, without a walk; or of a count or a reduction at the end of one.
     pub(super) fn simple(&mut self, at: &At, steps: &'t [Instruction]) -> Option<VisibleColumns> {
         let mut place = at.clone();
         let mut rest = steps;
@@ -109,7 +109,7 @@ impl<'t> Lowering<'t> {
         }
         self.gathered(&place, rest)
     }
-    /// A part of a map or what a label stands for.
+    /// A part of a map or the object of a label.
     fn selected(&self, at: &At, step: &Instruction) -> Option<At> {
         match (at, step.arguments.as_slice()) {
             (At::Entry(key, _), [Argument::Value(Object::Token(Token::Keys))]) => Some((**key).clone()),
@@ -225,7 +225,7 @@ impl<'t> Lowering<'t> {
         Some(VisibleColumns::value(length, Shape::Long, false))
     }
 
-    /// What a walk comes to that is counted or gathered at its end.
+    /// The result of a walk that is counted or reduced at its end.
     fn gathered(&mut self, at: &At, steps: &'t [Instruction]) -> Option<VisibleColumns> {
         let [before @ .., last] = steps else { return None };
         match (&*last.name, last.arguments.as_slice()) {
@@ -271,7 +271,7 @@ impl<'t> Lowering<'t> {
         Some((self.subquery(SubqueryKind::Collect(column), imports, plan), shape))
     }
 
-    /// Puts what is seen into columns.
+    /// Puts results into columns.
     pub(super) fn placed(&mut self, seen: Vec<VisibleColumns>) -> Vec<At> {
         let (mut items, mut places) = (Vec::new(), Vec::new());
         for VisibleColumns { expr, shape, vertex, lacks } in seen {
@@ -294,7 +294,7 @@ impl<'t> Lowering<'t> {
         self.extend(items);
         places
     }
-    /// A column of what is seen, of the rows where there is something.
+    /// A column of the result, of the rows where there is one.
     pub(super) fn present(&mut self, seen: VisibleColumns) -> At {
         let lacks = seen.lacks;
         let place = self.placed(vec![seen]).remove(0);

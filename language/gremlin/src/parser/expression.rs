@@ -159,7 +159,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What a name just read begins.
+    /// The expression that a name just read begins.
     fn named(&mut self, name: Arc<str>, span: Span) -> Result<Argument, GremlinError> {
         match (&*name, self.peek()) {
             ("null", _) => Ok(Argument::Value(Object::Null)),
@@ -279,7 +279,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// A predicate, its name just read, and what is chained to it.
+    /// A predicate, its name just read, and the predicates chained to it.
     fn predicate(&mut self, name: &str, span: Span) -> Result<Argument, GremlinError> {
         let first = match self.nested(|parser| parser.one_predicate(name, span))? {
             Some(first) => first,

@@ -1,7 +1,7 @@
-//! Estimates for values that are known when a plan is made: what an index says of them, instead of an average over all values.
+//! Estimates for values that are known when a plan is made: from an index, instead of an average over all values.
 //!
-//! An average is right for most values and wrong by orders of magnitude for those that a skewed key has most of, and for the ends of a
-//! range. A parameter's value is not known; it keeps the average. Cost: two searches in the index for each value or range.
+//! An average is right for most values and wrong by orders of magnitude for the most frequent values of a skewed key, and for the ends of a range. A
+//! parameter's value is not known; it keeps the average. Cost: two searches in the index for each value or range.
 
 use super::vertices;
 use crate::algebra::Seek;
@@ -10,7 +10,7 @@ use crate::statistics::Planning;
 use model::Value;
 use std::ops::Bound;
 
-/// Values of a list that are looked up one by one; of a longer list, so many and the rest by their average.
+/// Values of a list that are looked up one by one; of a longer list, the first this many, and the rest by their average.
 const LISTED_MAX: usize = 16;
 /// Never nothing: the estimate is rough, and quotients stay finite.
 const ROWS_MIN: f64 = 0.5;
@@ -70,7 +70,7 @@ fn bound(written: Option<&(Expr, bool)>) -> Option<Bound<&Value>> {
     }
 }
 
-/// Share of rows for which a property of a vertex compares so with a known value, where an index tells.
+/// Share of rows for which a property of a vertex compares so with a known value, if an index can tell.
 pub(super) fn compared(
     planning: &dyn Planning,
     operator: BinaryOperator,

@@ -1,4 +1,4 @@
-//! What each operator does, in one line.
+//! The details of each operator, in one line.
 
 use super::text::{Printer, labels};
 use crate::algebra::*;
@@ -124,7 +124,7 @@ fn typed(name: String, types: &[Name]) -> String {
     if types.is_empty() { name } else { format!("{name}:{}", types.join("|")) }
 }
 
-/// The core as it is bound, what hangs on each vertex in braces.
+/// The core in the order of binding, with the trees of each vertex in braces.
 fn count_matches(node: &CountMatches, print: &Printer<'_>) -> String {
     let times = match node.times {
         1 => String::new(),

@@ -26,13 +26,13 @@ pub struct Node {
     pub number: usize,
     /// Name of the operator.
     pub name: &'static str,
-    /// What exactly it does, in readable form.
+    /// Its details, in readable form.
     pub detail: String,
     /// Operators above it.
     pub depth: usize,
 }
 
-/// What one operator did when the statement was run.
+/// Counters of one operator from a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeProfile {
     /// Rows it yielded.
@@ -54,18 +54,18 @@ pub struct PlanDescription {
     pub identifiers: Vec<String>,
     /// Expected rows.
     pub estimated_rows: Option<f64>,
-    /// What it did, where it ran under PROFILE.
+    /// Its counters, where it ran under PROFILE.
     pub profile: Option<OperatorProfile>,
     /// Its inputs.
     pub children: Vec<PlanDescription>,
 }
 
-/// What an operator did, as drivers read it.
+/// Counters of an operator, as drivers read them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperatorProfile {
     /// Rows it handed on.
     pub rows: u64,
-    /// Vertices, edges and index entries that it asked the store for, counted from its rows.
+    /// Vertices, edges and index entries that it read from the store, computed from its rows.
     pub db_hits: u64,
     /// Time in its calls, in nanoseconds.
     pub time_ns: u64,
@@ -76,7 +76,7 @@ pub fn nodes(plan: &Plan, variables: &[Name]) -> Vec<Node> {
     listed(plan, variables, &Physical::default())
 }
 
-/// Likewise, with what was chosen for them.
+/// Likewise, with the physical choices.
 fn listed(plan: &Plan, variables: &[Name], physical: &Physical) -> Vec<Node> {
     let mut listed = Vec::new();
     list(plan, (variables, physical), 0, &mut listed);

@@ -1,6 +1,7 @@
-//! Which way an operator works, where it has several.
+//! The algorithm of an operator, where it has several.
 //!
-//! The choice is made of the plan alone: what is asked, which columns are read, whether the node stands in a sub-query. Each way gives the same rows.
+//! The choice depends on the plan alone: the operator, the columns that are read, whether the node stands in a sub-query. Each algorithm gives the
+//! same rows.
 
 use super::driver::OperatorDriver;
 use super::lower::Around;
@@ -49,7 +50,7 @@ pub enum Algorithm {
     Mixed,
     /// `Apply`: a pipeline within the operator.
     Inline {
-        /// Equal imports give equal answers, which may be kept.
+        /// Equal imports give equal answers, which may be cached.
         keeps_answers: bool,
     },
     /// `Apply`: a scope with instances.
@@ -87,7 +88,7 @@ impl Algorithm {
                 | Algorithm::EachElement
         )
     }
-    /// What EXPLAIN says of it; nothing where it is what anyone would expect or where the details say so.
+    /// EXPLAIN's remark; none where it is the usual choice or where the details show it.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Algorithm::CountEdges => Some("edges are counted, not read"),
@@ -112,7 +113,7 @@ impl Algorithm {
     }
 }
 
-/// What the choice for a node goes by, besides the node itself.
+/// The inputs of the choice for a node, besides the node itself.
 pub(super) struct Facts<'a> {
     pub(super) required: &'a super::VarSet,
     /// Its rows are only counted.
@@ -162,7 +163,7 @@ fn counts_edges(node: &Expand, facts: &Facts<'_>) -> bool {
     is_plain && !node.edge.is_some_and(reads) && !reads(node.to)
 }
 
-/// Do searches by distance answer what is asked, whatever the rows?
+/// Can searches by distance compute the result, whatever the rows?
 fn searches_by_distance(node: &ExpandPath, facts: &Facts<'_>) -> bool {
     let keeps_edges = node.edges.is_some_and(|edges| facts.required.contains(edges));
     let is_one_path = node.selector == Selector::AnyShortest;
@@ -193,7 +194,7 @@ fn of_apply(node: &Apply, in_scope: bool) -> Algorithm {
     Algorithm::Scope { writes: node.inner.writes() }
 }
 
-/// Does a body take row by row, so that its rows may be worked on anywhere? What is inside its own sub-queries stays with their rows.
+/// Does a body work row by row, so that its rows may be processed anywhere? Operators inside its own sub-queries stay with their rows.
 fn takes_row_by_row(body: &Plan) -> bool {
     match body {
         Plan::Argument(_) => true,

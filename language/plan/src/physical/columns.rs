@@ -46,7 +46,7 @@ impl VarSet {
         variables.into_iter().for_each(|variable| self.remove(variable));
         self
     }
-    /// The same and what these expressions read.
+    /// The same and the variables of these expressions.
     #[must_use]
     pub fn reading<'a>(self, expressions: impl IntoIterator<Item = &'a Expr>) -> VarSet {
         expressions.into_iter().fold(self, |set, expression| set.with(expression.free_variables()))

@@ -1,10 +1,10 @@
 //! Which driver runs an operator: executors, or a pipeline.
 //!
-//! A scope's instance costs about a microsecond and makes the dataflow a graph that only executors can run. A sub-query whose inner plan is
-//! a line from its argument needs neither: the rows of a batch go through its operators in turn, and at the end of the batch it is known
-//! which outer rows had none. So an OPTIONAL MATCH is a left outer expand, and a small question with one still runs on the asking thread.
-//! A test ends its work for a row with the first answer there, too, and takes as many rows together as its scope says. A
-//! sub-query with a hint stays a scope, or the hint would say nothing, unless the hint asks for one instance at a time.
+//! A scope's instance costs about a microsecond and makes the dataflow a graph that only executors can run. A sub-query whose inner plan is a chain
+//! from its argument needs neither: the rows of a batch go through its operators in turn, and at the end of the batch it is known which outer rows
+//! had no result. So an OPTIONAL MATCH is a left outer expand, and a small query with one still runs on the calling thread. A test ends its work for
+//! a row with the first answer there, too, and takes as many rows together as its scope says. A sub-query with a hint stays a scope, or the hint
+//! would have no effect, unless the hint asks for one instance at a time.
 //!
 //! A whole plan is tried as a pipeline where it only walks a few steps from looked-up vertices: it is usually over in microseconds.
 
@@ -14,13 +14,13 @@ use crate::rewrite::substitute::has_volatile;
 use crate::scope::{InstanceOrder, ScopeReason};
 use crate::{Plan, Wanted};
 
-/// Who calls an operator.
+/// The driver of an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OperatorDriver {
     /// Executors, as a task: rows come in messages, from any executor.
     #[default]
     Exchange,
-    /// A pipeline on one thread, one operator after the other: the asking thread's, or one within the operator of a node above.
+    /// A pipeline on one thread, one operator after the other: on the calling thread, or within the operator of a node above.
     Pipeline,
 }
 
@@ -29,7 +29,7 @@ const HOPS_MAX: u32 = 2;
 /// ... unless a few of their ends are enough, below a LIMIT or in a test: then the near ones usually are.
 const HOPS_MAX_FEW: u32 = 8;
 
-/// Of the inner plan of a sub-query, whose scope is chosen.
+/// For the inner plan of a sub-query, whose scope is chosen.
 pub(super) fn of_apply(node: &Apply) -> OperatorDriver {
     let scope = &node.scope;
     let is_chosen = match scope.reason {
@@ -41,7 +41,7 @@ pub(super) fn of_apply(node: &Apply) -> OperatorDriver {
     if is_chosen && can_be_pipeline(node) { OperatorDriver::Pipeline } else { OperatorDriver::Exchange }
 }
 
-/// Of what a MERGE matches.
+/// For the pattern of a MERGE.
 pub(super) fn of_merge(node: &Merge) -> OperatorDriver {
     match !matches!(node.inner, Plan::Argument(_)) && is_line(&node.inner) {
         true => OperatorDriver::Pipeline,
@@ -55,8 +55,7 @@ pub(super) fn can_be_pipeline(node: &Apply) -> bool {
     !adds_rows && !matches!(node.inner, Plan::Argument(_)) && is_line(&node.inner)
 }
 
-/// Is what a sub-query answers for a row a value that every row gets that gives it the same? Such answers can be kept, as long as nothing
-/// is written.
+/// Is the answer of a sub-query for a row a value that depends on its imports alone? Such answers can be cached, as long as there are no writes.
 pub(super) fn answers_by_imports(node: &Apply) -> bool {
     let is_value = matches!(
         node.kind,
@@ -71,7 +70,7 @@ pub(super) fn answers_by_imports(node: &Apply) -> bool {
     is_value && !node.imports.is_empty() && !node.inner.any(&mut |plan| differs(plan))
 }
 
-/// Is the plan a line of operators that hold nothing back, from its argument on?
+/// Is the plan a chain of operators that buffer nothing, from its argument on?
 fn is_line(plan: &Plan) -> bool {
     let mut next = Some(plan);
     while let Some(plan) = next {
@@ -102,8 +101,8 @@ fn is_line(plan: &Plan) -> bool {
     false
 }
 
-/// Of a whole plan. A pipeline for look-ups, steps and short walks, what is made of their rows and written for them, unions and sub-queries
-/// of that kind; no scan, no join.
+/// For a whole plan. A pipeline for look-ups, steps and short walks, computations and writes for their rows, unions and sub-queries of that kind; no
+/// scan, no join.
 pub(super) fn of_plan(plan: &Plan) -> OperatorDriver {
     // With the demand for its rows: the first may be enough.
     let mut left = vec![(plan, Wanted::All)];

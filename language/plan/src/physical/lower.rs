@@ -1,7 +1,7 @@
 //! The walk that fills the table of the physical plan.
 //!
-//! It goes down from main input to main input with the columns that are read, and comes back up with whether rows stand in order: nodes in a line may be
-//! many and the stack is not, so only the sides of nodes with two plans are walked by recursion.
+//! It goes down from main input to main input with the columns that are read, and comes back up with whether rows stand in order: a chain may have
+//! many nodes and the stack is small, so only the sides of nodes with two plans are walked by recursion.
 
 use super::algorithm::{Algorithm, Facts, choose, counts_rows_only};
 use super::columns::{Columns, VarSet, carried, of_inner, of_input, of_pattern};
@@ -75,8 +75,8 @@ impl Lowering {
         ordered
     }
 
-    /// Finds the lowest aggregation of rows that a scan begins, grouped by the scanned vertex: its groups come one after the other if rows are
-    /// not shared out on their way. They are only taken along one edge each: of longer walks, those of one vertex may be too many for one executor.
+    /// Finds the lowest aggregation of rows that a scan begins, grouped by the scanned vertex: its groups come one after the other if rows are not
+    /// redistributed on their way. Only over one edge each: in longer walks the rows of one vertex may be too many for one executor.
     fn keep_together(&mut self, steps: &[Descent<'_>], first: usize) {
         let [.., scan, leaf] = steps else { return };
         let (Plan::ScanVertices(scan), Plan::Unit) = (scan.plan, leaf.plan) else { return };

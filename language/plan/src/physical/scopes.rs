@@ -1,9 +1,9 @@
-//! Chooses how each sub-query runs, by what it is expected to do for a row.
+//! Chooses how each sub-query runs, by the expected work for a row.
 //!
-//! A test (`EXISTS`) is over with its first answer. Where hardly anything is done for a row it is done to its end, within one operator where
-//! it is a line. Where little is done for a row, many rows share an instance, whose operators skip rows
-//! that have their answer: that costs one bit a row. Where much is done, few rows share one, so that its first answer ends it with all that
-//! is under way. The rounds of a repeated group go deep first below a LIMIT, where a few ends are enough, else level by level. What a hint says stands. Cost: one estimate of the whole plan.
+//! A test (`EXISTS`) is over with its first answer. Where hardly any work is done for a row it runs to its end, within one operator if it is a chain.
+//! Where little work is done for a row, many rows share an instance, whose operators skip rows that have their answer: that costs one bit a row.
+//! Where much is done, few rows share one, so that its first answer ends it with all its unfinished work. The rounds of a repeated group go deep
+//! first below a LIMIT, where a few ends are enough, else level by level. Hints override the choice. Cost: one estimate of the whole plan.
 
 use crate::algebra::*;
 use crate::estimate::estimates;
@@ -24,12 +24,12 @@ pub(crate) const TINY_WORK: f64 = 16.0;
 const MUCH_WORK: f64 = 512.0;
 /// Rows of work in all rounds of a loop from which on its rounds span executors: such a round costs some microseconds more.
 const WIDE_WORK: f64 = 65_536.0;
-/// Rounds that are looked at to say so: by then it is much, or never will be.
+/// Rounds that are estimated to decide that: by then it is much, or never will be.
 const WIDE_ROUNDS_MAX: u32 = 16;
 /// Outer rows of one instance at most; more come in several batches anyway.
 const INSTANCE_ROWS_MAX: f64 = 1_024.0;
 
-/// Chooses for every sub-query of the plan; `off` asks for none.
+/// Chooses for every sub-query of the plan; `off` disables all scopes.
 pub(crate) fn scopes(plan: &mut Plan, planning: &dyn Planning, off: bool) {
     if !plan.any(&mut |node| matches!(node, Plan::Apply(_) | Plan::Limit(_))) {
         return;

@@ -1,14 +1,14 @@
 //! Rewrite `loops`: an undirected edge of which loops count twice is walked so.
 //!
-//! Gremlin meets a loop from both its ends; said in the algebra, that is a list of two elements for a row whose ends are one vertex and
-//! of one for any other, unwound into a column that nobody reads. Where that stands above the step itself (tests between them are of one
-//! row, and see both copies alike), the step gives the second row, and nothing is unwound. Cost: one look at each such list.
+//! Gremlin meets a loop from both its ends; in the algebra, that is a list of two elements for a row whose ends are one vertex and of one for any
+//! other, unwound into a column without readers. Where that stands above the step itself (tests between them are of one row, and treat both copies
+//! alike), the step gives the second row, and nothing is unwound. Cost: one look at each such list.
 
 use crate::algebra::*;
 use crate::expr::{BinaryOperator, Expr, Var};
 use model::{Direction, Value};
 
-/// Lets the step below give the rows of this list, if its elements need not be told apart; true if the list is then for nothing.
+/// Lets the step below emit the rows of this list, if its elements need not be told apart; true if the list can then be dropped.
 pub(super) fn walk_loops_twice(node: &mut Unwind) -> bool {
     let Some((a, b)) = doubled(&node.list) else { return false };
     let mut at = &mut node.input;
@@ -29,7 +29,7 @@ pub(super) fn walk_loops_twice(node: &mut Unwind) -> bool {
     }
 }
 
-/// The vertices that, where they are one, make two elements of the list.
+/// The two vertices whose equality makes a second element of the list.
 fn doubled(list: &Expr) -> Option<(Var, Var)> {
     let Expr::Case { operand: None, arms, otherwise: Some(otherwise) } = list else { return None };
     let [(Expr::Binary(BinaryOperator::Equal, a, b), twice)] = arms.as_slice() else { return None };

@@ -1,5 +1,5 @@
-//! The rewrites, one a file, in folders by phase; [`crate::optimize()`] says in which order they run. Each head says what it does, when it is
-//! sound, and what it costs. [`substitute`], `produced_columns` and [`loops`] are what rewrites of several phases share.
+//! The rewrites, one a file, in folders by phase; [`crate::optimize()`] defines their order. Each head says what the rewrite does, when it is sound,
+//! and its cost. [`substitute`], `produced_columns` and [`loops`] are shared by rewrites of several phases.
 
 pub(crate) mod columns;
 pub(crate) mod ends;

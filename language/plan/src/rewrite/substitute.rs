@@ -1,9 +1,9 @@
-//! Replacing variables in expressions, and asking whether an expression may be computed twice.
+//! Replacing variables in expressions, and testing whether an expression may be computed twice.
 
 use crate::expr::{Expr, Var};
 
-/// The expression with free variables replaced; `None` where a variable stands in a place that only takes variables and would
-/// become something else.
+/// The expression with free variables replaced; `None` where a variable stands in a place that only takes variables and would become another
+/// expression.
 pub(crate) fn substitute(mut expr: Expr, value_of: &dyn Fn(Var) -> Option<Expr>) -> Option<Expr> {
     replace(&mut expr, &mut Vec::new(), value_of).then_some(expr)
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::{SMALL, shared, sim, with_every_byte_damaged};
 use crate::{BackingStore, CheckpointMark, LocalFolder, OpenMode, Problem};
 
-/// Finds that whatever was copied opens.
+/// Accepts every copy.
 const OPENS: fn(Arc<dyn Disk>, &Path) -> DurableResult<()> = |_, _| Ok(());
 
 fn database() -> (SimDisk, PathBuf, LocalFolder) {
@@ -137,7 +137,7 @@ fn a_damaged_backup_is_not_restored_and_a_damaged_database_not_backed_up() {
     });
 }
 
-/// What broke: a database that did not open was backed up and restored, and both were called sound.
+/// A past fault: a database that did not open was backed up and restored, and both were called sound.
 #[test]
 fn what_does_not_open_is_no_backup() {
     let (disk, root, store) = database();
@@ -156,7 +156,7 @@ fn what_does_not_open_is_no_backup() {
     assert!(is_backup(&disk, target).unwrap() && !disk.exists(&target.join(IDENTITY_NAME)).unwrap());
 }
 
-/// What a crash left at the end of the log is in no backup, so that whatever is missing there later is damage.
+/// The torn end of the log after a crash is in no backup, so that anything missing there later is damage.
 #[test]
 fn the_torn_end_of_a_log_is_not_copied() {
     let (disk, root, store) = database();
@@ -203,7 +203,7 @@ fn the_torn_end_of_a_log_is_not_copied() {
     }
 }
 
-/// What a backup says of itself is what lies there, however large the files are: about as long as what is copied at once.
+/// The report of a backup equals the bytes on disk, however large the files are: about as long as the copy buffer.
 #[test]
 fn a_backup_says_how_much_it_copied() {
     let (disk, root, store) = database();

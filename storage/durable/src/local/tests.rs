@@ -171,7 +171,7 @@ fn a_checkpoint_may_be_ahead_of_the_log() {
     assert_eq!(recover(&store).unwrap(), (6, Counters(BTreeMap::from([(1, 1001)]))));
 }
 
-/// Commits that nobody waited for may be in a checkpoint before they are durable in the log.
+/// Commits whose sync was not awaited may be in a checkpoint before they are durable in the log.
 #[test]
 fn a_checkpoint_of_unsynced_commits_is_not_ahead_of_the_log() {
     for seed in 0..50 {
@@ -219,7 +219,7 @@ struct Nothing;
 
 impl crate::Meddler for Nothing {}
 
-/// The checkpoint may never end: what it settled is there.
+/// The checkpoint may never end: settled blobs are there.
 #[test]
 fn what_is_settled_is_read_while_the_checkpoint_goes_on() {
     let (disk, root) = sim();
@@ -230,7 +230,7 @@ fn what_is_settled_is_read_while_the_checkpoint_goes_on() {
     assert_eq!(store.read_blob(blob).unwrap(), b"early");
 }
 
-/// Whatever a store can be asked, as text.
+/// All reads of a store, as text.
 fn told(store: &dyn BackingStore) -> String {
     let anchors = store.anchors();
     let manifests: Vec<_> = anchors
@@ -254,7 +254,7 @@ fn files(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
     all.filter(|(path, _)| !path.ends_with("IDENTITY")).collect()
 }
 
-/// Two stores are asked the same: one is a folder, the other a folder with somebody before it who changes nothing.
+/// Two stores get the same calls: one is a folder, the other the same behind a wrapper that changes nothing.
 #[test]
 fn who_meddles_with_nothing_changes_nothing() {
     for seed in 0..20 {

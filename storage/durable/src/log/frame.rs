@@ -5,8 +5,8 @@
 //!  | length | crc32 | commit version  | synced     | payload ...
 //! ```
 //! `synced` is the trick: how many bytes of this segment were known to be durable when the record was appended. A bad record at
-//! offset x with a good one behind it whose `synced` is above x was durable once and is damaged now. If all good ones behind it say
-//! less, nobody was ever promised the bad one: the power failed while the disk wrote in an order of its own, and the tail is cut.
+//! offset x with a good one behind it whose `synced` is above x was durable once and is damaged now. If all good ones behind it say less, the bad one
+//! was never acknowledged: the power failed while the disk wrote in an order of its own, and the tail is cut.
 //! A frame with commit version 0 carries no record: it is a mark, written to close a segment or a run.
 
 use crate::header::{u32_at, u64_at};
@@ -38,7 +38,7 @@ impl<'a> Frame<'a> {
         bytes[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
     }
 
-    /// The frame that begins at `at`, or what is wrong there.
+    /// The frame that begins at `at`, or the fault there.
     pub(crate) fn decode(bytes: &'a [u8], at: usize) -> Result<Self, &'static str> {
         let rest = &bytes[at..];
         if rest.len() < FRAME_BYTES {
@@ -91,7 +91,7 @@ impl Walk {
         Self { at: first_frame, last_version: base_version, after_mark: false }
     }
 
-    /// The next frame; none at the end; what is wrong if it is bad (and then the walk stays where it is).
+    /// The next frame; none at the end; the fault if it is bad (and then the walk stays where it is).
     pub(crate) fn next<'a>(&mut self, bytes: &'a [u8]) -> Result<Option<Frame<'a>>, &'static str> {
         if self.at == bytes.len() {
             return Ok(None);

@@ -76,7 +76,7 @@ fn versions_must_rise_and_groups_must_fit() {
     assert_eq!(read, [(4, b"b".to_vec()), (5, b"e".to_vec())]);
 }
 
-/// What the log may be asked to do in the random test.
+/// A random call of the log.
 fn random_step(log: &mut Log, chance: &mut Chance, model: &mut Model) -> DurableResult<()> {
     match chance.below(10) {
         0..=4 => {
@@ -120,7 +120,7 @@ struct Model {
 }
 
 impl Model {
-    /// What was found must be what was appended, up to some record not before the last confirmed one.
+    /// The records found must be those appended, up to some record not before the last confirmed one.
     fn check(&mut self, found: &[Entry], what: &str) {
         let from = self.appended.partition_point(|(commit_version, _)| *commit_version < self.given_up);
         let (needed, all) = (self.confirmed.saturating_sub(from), &self.appended[from..]);
@@ -171,7 +171,7 @@ fn run_until_power_fails(disk: &SimDisk, dir: &Path, seed: u64, step: u64, model
     (0..25).all(|_| random_step(&mut log, &mut chance, model).is_ok())
 }
 
-/// Killed at any operation, opened, and only then the power fails: what the open handed out must still be there.
+/// Killed at any operation, opened, and only then the power fails: records that the open returned must still be there.
 #[test]
 fn what_a_killed_process_left_is_durable_once_it_was_opened() {
     for seed in 0..30 {
@@ -199,8 +199,8 @@ fn what_a_killed_process_left_is_durable_once_it_was_opened() {
     }
 }
 
-/// A disk that is full for one moment, wherever that is: what was refused never comes back, what was confirmed stays, and
-/// the log goes on unless it says that it does not.
+/// A disk that is full for one moment, at any operation: refused records never come back, confirmed ones stay, and the log goes on unless it says
+/// that it does not.
 #[test]
 fn a_full_disk_at_any_operation_loses_nothing() {
     let (mut refused, mut went_on) = (0, 0);
@@ -337,7 +337,7 @@ fn a_hole_in_what_was_never_synced_is_a_torn_tail() {
     assert_eq!(open_and_read(&disk, &dir, 2).unwrap().1, [(2, b"again".to_vec())]);
 }
 
-/// The same hole, but the first group was synced before the second was written: somebody was promised it.
+/// The same hole, but the first group was synced before the second was written: it was acknowledged.
 #[test]
 fn a_hole_in_what_was_synced_is_damage() {
     let (disk, dir) = new_log();

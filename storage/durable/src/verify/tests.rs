@@ -82,7 +82,7 @@ fn what_is_no_database_or_in_use_is_an_error() {
     assert!(matches!(verify(&shared(&disk), &root), Err(DurableError::AlreadyOpen { .. })));
 }
 
-/// A blob file that was cut just behind a blob looked whole, and only reading what was cut off told.
+/// A past fault: a blob file that was cut just behind a blob looked whole, and only reading the missing blobs showed it.
 #[test]
 fn a_blob_file_that_became_shorter_is_found() {
     let (disk, root) = small_database();
@@ -94,7 +94,7 @@ fn a_blob_file_that_became_shorter_is_found() {
     assert_eq!((&problem.file, report.blobs), (&path, 2));
 }
 
-/// Beside a count of what was written: commits, checkpoints with blobs, some that are kept, and an end of the log that was never confirmed.
+/// Compared with a count of what was written: commits, checkpoints with blobs, some that are kept, and an end of the log that was never confirmed.
 #[test]
 fn a_report_counts_what_was_written() {
     for seed in 0..40 {

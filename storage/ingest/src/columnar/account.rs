@@ -1,8 +1,8 @@
-//! What the reader of Parquet holds, told before it holds it.
+//! Charges the memory of the Parquet reader before it allocates.
 //!
-//! Idea: the reader takes page after page of each column, and each is charged as it is taken: packed, unpacked, and what its values become at
-//! most. Invariant: what was told is at least what is held: the pages that a batch was made of stay charged until the batch is gone, the last page of
-//! each column and its dictionary until the next group of rows.
+//! Idea: the reader takes page after page of each column, and each is charged as it is taken: packed, unpacked, and the upper bound of its values.
+//! Invariant: the charge is at least the memory held: the pages of a batch stay charged until the batch is gone, the last page of each column and its
+//! dictionary until the next group of rows.
 
 use super::pages::{PageHead, PageHeads};
 use super::part::PartWatch;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 /// Bytes of a value of a list before it is a value, beside itself: how deep it lies, and whether it is the first.
 const LEVELS_BYTES: u64 = 8;
-/// The old form of LZ4 packs its bytes so many times at most.
+/// Largest compression ratio of the old form of LZ4.
 const LZ4_RATIO_MAX: u64 = 255;
 
-/// How a column is packed, and what its values take.
+/// The compression of a column, and the cost of its values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnCost {
     pub compression: Compression,
@@ -77,7 +77,7 @@ impl GroupAccount {
     pub fn batch_gone(&self) {
         self.held.lock().passed = 0;
     }
-    /// What a page takes, with what becomes of it.
+    /// The cost of a page, with its values.
     fn cost(&self, page: &PageHead) -> (u64, u64) {
         let Some(column) = self.columns.get(page.column) else { return (0, 0) };
         let unpacked = match column.compression {

@@ -1,9 +1,8 @@
-//! The schema in the footer of a file of Parquet, looked at before its reader recurses on it.
+//! Checks the schema in the footer of a file of Parquet before its reader recurses on it.
 //!
-//! The schema is a tree, written as a list of elements in which each says how many children follow. The reader recurses once a level and makes
-//! room for as many children as are promised, whatever that is: a small file could end the process. This scan finds both without recursion on
-//! the tree. Thrift's compact protocol is read as far as that needs; what it cannot read is refused, so that the reader meets nothing that was
-//! not looked at.
+//! The schema is a tree, written as a list of elements in which each has the number of its children. The reader recurses once a level and makes room
+//! for as many children as are promised, whatever that is: a small file could end the process. This scan checks both without recursion on the tree.
+//! Thrift's compact protocol is read as far as that needs; anything else is refused, so that the reader meets nothing unchecked.
 
 use std::io::Read;
 
@@ -55,10 +54,10 @@ pub(super) fn place<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result
     Ok((at, length))
 }
 
-/// Looks at the footer of a file of so many bytes; `part` reads from a byte on.
+/// Checks the footer of a file of `size_bytes` bytes; `part` reads from a byte on.
 ///
 /// # Errors
-/// It cannot be read, or its schema is deeper or promises more than a reader may take on.
+/// It cannot be read, or its schema is deeper or larger than the limits of a reader.
 pub(super) fn check<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result<(), String> {
     let (at, length) = place(size_bytes, &part)?;
     let mut bytes = vec![0; length as usize];

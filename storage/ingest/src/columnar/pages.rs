@@ -1,7 +1,7 @@
-//! The pages of a column of Parquet, looked at before its reader unpacks them.
+//! Checks the pages of a column of Parquet before its reader unpacks them.
 //!
-//! A page says in its header how long it is unpacked and how many values it has, and the reader believes it: some hundred bytes may stand for
-//! gigabytes. This scan reads the headers alone, in the order in which the reader meets them, so that whoever pays is asked before.
+//! The header of a page has its unpacked length and its number of values, and the reader trusts both: some hundred bytes may stand for gigabytes.
+//! This scan reads the headers alone, in the order in which the reader meets them, so that memory is charged before.
 
 use super::footer::{FALSE, INT32, STRUCT, TRUE, Thrift};
 use std::collections::HashMap;
@@ -17,12 +17,12 @@ const HEADER_BYTES_MAX: u64 = 1 << 20;
 /// Types of pages.
 const INDEX: i64 = 1;
 const DICTIONARY: i64 = 2;
-/// The encoding of texts by what they share with the text before.
+/// The encoding of texts by their common prefixes with the text before.
 const DELTA_BYTE_ARRAY: i64 = 7;
-/// What is wrong with a header.
+/// The fault of a header.
 const MISFIT: &str = "a page's header has a field of another type than it has";
 
-/// What a page says of itself.
+/// The content of a page's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PageHead {
     /// The column, by its place among the leaves.
@@ -30,7 +30,7 @@ pub(super) struct PageHead {
     pub packed_bytes: u64,
     pub bytes: u64,
     pub values: u64,
-    /// Bytes before what is packed.
+    /// Bytes before the packed part.
     pub levels_bytes: u64,
     pub is_packed: bool,
     pub is_dictionary: bool,

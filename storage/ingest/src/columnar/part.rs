@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use world::files::RandomFile;
 
-/// A file that nobody pays for: an import has the memory of the machine.
+/// A file without an account: an import has the memory of the machine.
 pub(super) struct Unmetered(pub RandomFile);
 
 impl MeteredFile for Unmetered {

@@ -1,7 +1,7 @@
 //! Files of columns as rows.
 //!
-//! Each says the types of its columns itself; `values` maps them. What is wrong with a file is told, never met as a panic: both formats are read by
-//! parts that others keep, so a panic of theirs is caught here. Cost: one pass, batch by batch.
+//! Each file has the types of its columns; `values` maps them. Faults of a file are errors, never panics: both formats are read by external crates,
+//! whose panics are caught here. Cost: one pass, batch by batch.
 
 use super::part::{Chunks, Span, Unmetered};
 use super::{ColumnarForm, footer, values};

@@ -1,8 +1,8 @@
 //! Parquet for queries: rows one after another, under the account of the query.
 //!
-//! Other than an import, a query has little memory and may be ended at any time, and its file may be meant to harm. So nothing is unpacked before its size
-//! is known ([`super::pages`]) and charged ([`super::account`]), and texts are read as views into their pages: a dictionary of one long text
-//! is not copied for every row that names it. What is made of a row is charged before it is made.
+//! Other than an import, a query has little memory and may be ended at any time, and its file may be hostile. So nothing is unpacked before its size
+//! is known ([`super::pages`]) and charged ([`super::account`]), and texts are read as views into their pages: a dictionary of one long text is not
+//! copied for every row that names it. Values of a row are charged before they are made.
 
 use super::account::{ColumnCost, GroupAccount};
 use super::footer;
@@ -208,7 +208,7 @@ impl TableRows for Table {
     }
 }
 
-/// What the values of each leaf take.
+/// The cost of each leaf's values.
 fn costs(metadata: &ArrowReaderMetadata) -> Result<Vec<ColumnCost>, String> {
     let leaves = metadata.parquet_schema().columns().iter();
     let cost = |leaf: &Arc<parquet::schema::types::ColumnDescriptor>| {

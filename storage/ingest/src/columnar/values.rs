@@ -14,7 +14,7 @@ use model::temporal::{Date, LocalDateTime, LocalTime, Zone};
 use model::{Value, ValueType};
 use std::sync::Arc;
 
-/// Structs inside each other whose columns are found.
+/// Nesting of structs whose columns are found.
 const DEPTH_MAX: usize = 40;
 const DAY_MILLIS: i64 = 86_400_000;
 
@@ -26,7 +26,7 @@ pub(super) struct LeafColumn {
     pub is_long: bool,
 }
 
-/// The type of what a dictionary or runs stand for.
+/// The value type of a dictionary or of runs.
 pub(super) fn plain(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain(values),
@@ -40,7 +40,7 @@ pub(super) fn is_unsigned(data_type: &DataType) -> bool {
     *plain(data_type) == DataType::UInt64
 }
 
-/// Does it hold one beyond what a signed number is?
+/// Does it hold a value beyond a signed number?
 pub(super) fn holds_long(array: &ArrayRef) -> bool {
     (0..array.len()).any(|row| matches!(value(array, row), Ok(Value::String(_))))
 }
@@ -152,15 +152,15 @@ fn as_property(found: Value) -> Result<Value, String> {
     }
 }
 
-/// Elements of lists counted between two words to who pays.
+/// Elements of lists counted between two charges.
 const ELEMENTS_PER_LOOK: usize = 4_096;
 /// Bytes that a value takes in a list or a map, with its place in the vector that it is collected in.
 const ELEMENT_BYTES: u64 = 64;
 
-/// Adds the bytes that the value of a row will take, without making it; `hold` is told now and then.
+/// Adds the bytes that the value of a row will take, without making it; `hold` is called now and then.
 ///
 /// # Errors
-/// What `hold` says.
+/// Errors of `hold`.
 pub(super) fn count_bytes(
     array: &dyn Array,
     row: usize,
@@ -263,7 +263,7 @@ pub(super) fn value(array: &dyn Array, row: usize) -> Result<Value, String> {
     })
 }
 
-/// What a place of a dictionary, or of runs, stands for.
+/// The value at a row of a dictionary, or of runs.
 fn encoded(array: &dyn Array, row: usize) -> Result<Value, String> {
     macro_rules! dictionaries {
         ($($key:ty),*) => {
@@ -313,13 +313,13 @@ fn scale(unit: &TimeUnit) -> (i64, i64) {
     }
 }
 
-/// Whole seconds and nanoseconds of so many units.
+/// Whole seconds and nanoseconds of `units` units.
 fn split(units: i64, unit: &TimeUnit) -> (i64, u32) {
     let (parts, nanos) = scale(unit);
     (units.div_euclid(parts), (units.rem_euclid(parts) * nanos) as u32)
 }
 
-/// The number of a row, whatever unit it counts.
+/// The number of a row, in its unit.
 fn units(array: &dyn Array, row: usize) -> Result<i64, String> {
     macro_rules! units {
         ($($kind:ty),*) => {
@@ -341,7 +341,7 @@ fn units(array: &dyn Array, row: usize) -> Result<i64, String> {
     Err(format!("values of the type {} are not read", array.data_type()))
 }
 
-/// A value that is read from its text as the same, so that dates beyond the calendar are told.
+/// A value that its text parses back to, so that dates beyond the calendar are refused.
 fn checked(value: Value) -> Result<Value, String> {
     let text = model::temporal::text(&value).ok_or("it is no time")?;
     let read = match value.value_type() {

@@ -1,4 +1,4 @@
-//! Lines of an edge list: what is a field, an id, a number.
+//! Lines of an edge list: fields, ids, numbers.
 
 use super::file::EdgeFile;
 use crate::cell;
@@ -14,7 +14,7 @@ pub(super) fn is_comment(record: &[u8]) -> bool {
     matches!(first, None | Some(b'#' | b'%'))
 }
 
-/// Fields of a line: separated by blanks and at most one comma or semicolon, or by the delimiter that was asked for.
+/// Fields of a line: separated by blanks and at most one comma or semicolon, or by the given delimiter.
 pub(super) struct Fields<'a> {
     pub(super) rest: &'a [u8],
     pub(super) delimiter: Option<u8>,
@@ -129,7 +129,7 @@ fn number(field: &[u8]) -> Result<f64, String> {
     cell::float(field).ok_or_else(|| format!("{} is no number", cell::shown(field)))
 }
 
-/// What one block holds.
+/// The content of one block.
 pub(super) struct Parsed {
     pub(super) ends: Ends,
     /// Ids of a file that lists vertices.

@@ -1,4 +1,4 @@
-//! The vertices of edge lists: their ids, each once, and who gets which.
+//! The vertices of edge lists: their distinct ids, and the vertex of each.
 
 use super::lines::{Numbers, Parsed};
 use crate::ImportError;

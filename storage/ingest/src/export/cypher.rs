@@ -23,13 +23,13 @@ use world::files;
 
 /// The file.
 pub(crate) const SCRIPT_FILE: &str = "graph.cypher";
-/// Bytes of a statement at most: what the language reads as one.
+/// Bytes of a statement at most: the language's limit.
 const STATEMENT_BYTES_MAX: usize = 4 << 20;
 /// Bytes from which on a statement gets no more rows.
 const STATEMENT_BYTES: usize = 64 << 10;
 /// Rows of a statement.
 const STATEMENT_ROWS: usize = 500;
-/// What nodes are found by while the script runs; underscores are put before it until the graph has no such name.
+/// The temporary label and key of nodes while the script runs; underscores are put before it until the graph has no such name.
 const MARK: &str = "_exported";
 
 /// A name between backticks.
@@ -125,7 +125,7 @@ fn push_value(text: &mut String, value: &Value) -> Result<(), String> {
 struct ScriptFile {
     path: PathBuf,
     file: Box<dyn Write + Send>,
-    /// What is done with the rows of the statement that is being written.
+    /// The clauses for the rows of the present statement.
     action: String,
     rows: String,
     count: usize,
@@ -137,7 +137,7 @@ impl ScriptFile {
         let written = written.and_then(|()| self.file.write_all(BETWEEN_STATEMENTS.as_bytes()));
         written.map_err(unwritten(&self.path))
     }
-    /// A row, and what is done with it.
+    /// A row, and the clauses for it.
     fn row(&mut self, action: String, row: &str, of: &dyn Fn() -> String) -> Result<(), ImportError> {
         if row.len() + action.len() + STATEMENT_BYTES >= STATEMENT_BYTES_MAX {
             return Err(refusal(format!(

@@ -1,4 +1,4 @@
-//! What is exported, and how an export walks over it.
+//! The graph of an export, and the walk over it.
 
 use crate::ImportError;
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
@@ -9,7 +9,7 @@ use world::files;
 
 /// The statements that make the indexes and constraints of an exported graph, beside its files.
 pub(crate) const SCHEMA_FILE: &str = "schema.cypher";
-/// What separates them there.
+/// The separator of statements there.
 pub(crate) const BETWEEN_STATEMENTS: &str = ";\n";
 
 /// How an exported graph is written.
@@ -26,10 +26,10 @@ pub enum ExportFormat {
     Cypher,
 }
 
-/// Is asked again and again whether an export is to end.
+/// Polled for an early end of the export.
 pub type ExportStopped = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What to export.
+/// Options of an export.
 #[derive(Clone)]
 pub struct ExportOptions {
     /// The folder; it must be missing or empty.
@@ -42,7 +42,7 @@ pub struct ExportOptions {
     pub stopped: Option<ExportStopped>,
 }
 
-/// What an export wrote.
+/// The report of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportReport {
     /// Nodes.
@@ -57,7 +57,7 @@ pub(crate) fn refusal(what: String) -> ImportError {
     ImportError::Export { what }
 }
 
-/// What is wrong with writing to a file.
+/// The error of writing to a file.
 pub(crate) fn unwritten(path: &Path) -> impl Fn(std::io::Error) -> ImportError {
     move |error| ImportError::Read { path: path.to_path_buf(), what: error.to_string() }
 }
@@ -139,7 +139,7 @@ impl Graph<'_> {
 /// Writes the statements of a schema into a folder; the number of files.
 ///
 /// # Errors
-/// A statement cannot be told from the next; the disk refuses.
+/// A statement cannot be separated from the next; the disk refuses.
 pub fn write_schema(folder: &Path, schema: &[String]) -> Result<usize, ImportError> {
     if schema.is_empty() {
         return Ok(0);

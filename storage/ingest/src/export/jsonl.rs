@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use world::files;
 
-/// Bytes of a line: what an import reads as one.
+/// Bytes of a line: the limit of an import.
 pub(crate) const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// Lists and objects around the value of a property: those of its line, and of the properties in it.

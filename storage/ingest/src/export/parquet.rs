@@ -31,7 +31,7 @@ use world::files;
 const BATCH_ROWS: usize = 1024;
 /// Bytes of values that are handed on at once, however few rows they are.
 const BATCH_BYTES: usize = 4 << 20;
-/// Bytes of values that one group of rows may hold: what a writer keeps in memory.
+/// Bytes of values that one group of rows may hold: the memory of a writer.
 const GROUP_BYTES: usize = 16 << 20;
 /// Rows of a group.
 const GROUP_ROWS: usize = 1 << 16;
@@ -42,7 +42,7 @@ const EXACT_BYTES: usize = 1 << 20;
 /// Nanoseconds of a second.
 const SECOND_NANOS: i64 = 1_000_000_000;
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     One(Plain),
@@ -138,7 +138,7 @@ fn joined(one: Kind, other: Kind) -> Kind {
     }
 }
 
-/// What a column is called: by its property alone, where the file's type says the rest.
+/// The name of a column: its property alone, where the file's type says the rest.
 fn column_name(name: &str, kind: Kind) -> String {
     let is_told = !matches!(kind, Kind::Text(_) | Kind::Any);
     match is_plain(name) && !name.contains(':') {
@@ -183,7 +183,7 @@ enum ColumnFill {
     TextList(ListBuilder<StringBuilder>),
 }
 
-/// Calls a method of whatever builder a column has.
+/// Calls a method of a column's builder, whatever its type.
 macro_rules! each {
     ($column:expr, $builder:ident => $call:expr) => {
         match $column {
@@ -292,7 +292,7 @@ struct Group {
     writer: ArrowWriter<Box<dyn Write + Send>>,
     schema: Arc<Schema>,
     ids: Vec<Int64Builder>,
-    /// What the column of labels or the type holds, and the column.
+    /// The kind of the column of labels or the type, and the column.
     named: Option<(String, StringBuilder)>,
     columns: Vec<(KeyId, Kind, ColumnFill)>,
     rows: usize,
@@ -304,7 +304,7 @@ impl Group {
         let path = self.path.clone();
         move |error| ImportError::Read { path: path.clone(), what: error.to_string() }
     }
-    /// Hands on the rows that are here.
+    /// Writes the buffered rows.
     fn flush(&mut self) -> Result<(), ImportError> {
         let unwritten = self.unwritten();
         let mut arrays: Vec<ArrayRef> = self.ids.iter_mut().map(|ids| ArrayBuilder::finish(ids)).collect();

@@ -1,7 +1,7 @@
-//! A file for each set of labels and one for each relationship type, whatever the form of such a file is.
+//! A file for each set of labels and one for each relationship type, independent of its format.
 //!
-//! The graph is walked over twice: what columns there are, then the rows. The form says what kind of column each value needs, and what kind two of
-//! them need together.
+//! The graph is walked over twice: for the columns, then for the rows. The format decides the kind of column for each value, and the common kind of
+//! two of them.
 
 use super::graph::{ExportOptions, ExportReport, Graph, refusal, write_schema};
 use super::tables::{edge_columns, node_columns};
@@ -16,12 +16,12 @@ pub(crate) const FILES_MAX: usize = 500;
 /// The group of ids that all nodes of an export are in.
 const GROUP: &str = "graph";
 
-/// The columns that stand for no property, and what the column of labels or the type holds, if there is one.
+/// The columns that stand for no property, and the kind of the column of labels or the type, if there is one.
 pub(crate) type SheetColumns = (Vec<String>, Option<String>);
 
 /// A file for one kind of nodes or relationships.
 pub(super) trait Sheet: Sized {
-    /// What the values of a column are.
+    /// The kind of a column's values.
     type Kind: Copy + PartialEq;
 
     /// How names of such files end.
@@ -40,7 +40,7 @@ pub(super) trait Sheet: Sized {
     ) -> Result<Self, ImportError>;
     /// A row: the id of a node, or those of both ends, and the properties.
     fn row(&mut self, graph: &Graph<'_>, ids: &[u32], held: &[(KeyId, Value)]) -> Result<(), ImportError>;
-    /// Writes what is left.
+    /// Writes the rest.
     fn finish(self) -> Result<(), ImportError>;
 }
 
@@ -100,7 +100,7 @@ pub(super) fn unsaid(graph: &Graph<'_>, key: KeyId, ids: &[u32], what: &str) -> 
     refusal(format!("the property `{name}` of {of} cannot be written: {what}"))
 }
 
-/// The name of a file: what it holds, as far as a name can say it.
+/// The name of a file: its content, as far as a name can say it.
 fn file_name(number: usize, what: &str, names: &str, ending: &str) -> String {
     let letters = names.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' });
     let shown: String = letters.take(60).collect();

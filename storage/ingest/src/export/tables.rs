@@ -19,7 +19,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use world::files;
 
-/// What the values of a column are so far.
+/// The kind of a column's values so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     /// All of this type of a header.
@@ -177,7 +177,7 @@ impl RowFile {
         self.record.clear();
         written.map_err(unwritten(&self.path))
     }
-    /// Writes what is left.
+    /// Writes the rest.
     pub fn finish(mut self) -> Result<(), ImportError> {
         self.file.flush().map_err(unwritten(&self.path))
     }
@@ -215,7 +215,7 @@ pub(crate) fn edge_columns(group: &str, name: &str) -> SheetColumns {
 /// A file for one kind of nodes or relationships.
 struct Group {
     file: RowFile,
-    /// What the column of labels or the type holds.
+    /// The kind of the column of labels or the type.
     named: Option<String>,
     columns: Vec<(KeyId, ColumnKind)>,
 }

@@ -1,4 +1,4 @@
-//! What headers and file names say.
+//! The meaning of headers and file names.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;

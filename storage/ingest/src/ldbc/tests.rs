@@ -1,4 +1,4 @@
-//! What file names say.
+//! The meaning of file names.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;

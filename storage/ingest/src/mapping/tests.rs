@@ -18,7 +18,7 @@ fn flags_name_labels_files_and_columns() {
     }
 }
 
-/// Below, at and above what the reader of TOML takes, and far beyond it.
+/// Nesting below, at and above the limit of the TOML reader, and far beyond it.
 #[test]
 fn a_mapping_of_any_nesting_is_read_or_refused() {
     let folder = TemporaryFolder::new("mapping").unwrap();

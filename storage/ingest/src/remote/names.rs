@@ -1,4 +1,4 @@
-//! URLs as texts: which ones are known, and what they name.
+//! URLs as texts: the known forms, and their parts.
 
 use formats::urls::redacted;
 

@@ -1,7 +1,7 @@
 //! Objects of S3, Google Cloud Storage and Azure, by the crate `object_store`, over the client of HTTP that the rest of the crate has.
 //!
-//! Who asks, and where, the variables of the environment say that the stores' own tools read (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`,
-//! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` and their like). Objects are brought piece by piece, [`BRINGERS`] at a time.
+//! Credentials and endpoints are the environment variables of the stores' own tools (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`,
+//! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` and their like). Objects are downloaded piece by piece, [`BRINGERS`] at a time.
 
 use crate::certificates;
 use bytes::Bytes;
@@ -30,7 +30,7 @@ use world::threads;
 
 /// Objects brought at a time.
 const BRINGERS: usize = 4;
-/// Bytes of an object asked for at once.
+/// Bytes of an object in one request.
 const PIECE_BYTES: u64 = 16 << 20;
 /// Objects below a prefix.
 const OBJECTS_MAX: usize = 1 << 20;
@@ -50,14 +50,14 @@ const READ_BYTES: usize = 64 << 10;
 
 type Store = Arc<dyn ObjectStore>;
 
-/// What one URL may take.
+/// Limits of one URL.
 #[derive(Clone, Copy, Debug)]
 struct StoreLimits {
     bytes: u64,
     time: Duration,
 }
 
-/// Brings an object, or all below a prefix, into a folder; what an import is to read.
+/// Downloads an object, or all below a prefix, into a folder; returns the path for the import.
 pub(super) fn bring(
     url: &str,
     folder: &Path,
@@ -162,7 +162,7 @@ fn one(
     writer.flush().map_err(|error| kept(&error))
 }
 
-/// What went wrong, with its causes, in one line.
+/// An error with its causes, in one line.
 fn told(error: Error) -> String {
     match error {
         Error::Unauthenticated { .. } | Error::PermissionDenied { .. } => {
@@ -273,7 +273,7 @@ impl HttpService for StoreClient {
     }
 }
 
-/// The body of an answer, read as it is asked for.
+/// The body of an answer, read on demand.
 struct AnswerBody(Box<dyn Read + Send + Sync>);
 
 impl Body for AnswerBody {

@@ -44,7 +44,7 @@ impl Encoding {
             Encoding::Windows1252 => "Windows-1252",
         }
     }
-    /// What the mark at the beginning of a file says.
+    /// The encoding by the mark at the beginning of a file.
     pub fn marked(head: &[u8]) -> Option<Encoding> {
         match head {
             [0xff, 0xfe, ..] => Some(Encoding::Utf16Little),
@@ -70,7 +70,7 @@ pub(super) fn decode(mut bytes: Box<dyn Read + Send>, given: Encoding) -> io::Re
 struct Decoder<R> {
     bytes: R,
     encoding: Encoding,
-    /// What is left of a unit that is not whole.
+    /// The rest of an incomplete unit.
     raw: Vec<u8>,
     text: Cursor<Vec<u8>>,
 }

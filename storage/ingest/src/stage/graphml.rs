@@ -2,7 +2,7 @@
 //!
 //! `<key>` declares a property with its type, `<node id>` and `<edge source target>` hold `<data key>`. The id of a node is kept as the property `id`. Labels are
 //! those of the attribute `labels` (APOC), else of the data `labelV` (TinkerPop) or `labels`; the type is that of the attribute `label`, else of
-//! the data `labelE` or `type`. What has a structure of its own, such as the drawings of yEd, is passed over.
+//! the data `labelE` or `type`. Structured data, such as the drawings of yEd, is skipped.
 
 use super::DefaultNames;
 use crate::ImportError;

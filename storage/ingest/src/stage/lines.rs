@@ -11,13 +11,13 @@ use std::path::Path;
 use std::sync::Arc;
 use world::files;
 
-/// What a line says.
+/// The content of a line.
 enum Said {
     Graph(Line),
     Schema(String),
 }
 
-/// What the first lines of a file of nodes and relationships begin with, blanks left out.
+/// The beginnings of first lines of a file of nodes and relationships, without blanks.
 const BEGINNINGS: [&[u8]; 3] =
     [b"{\"type\":\"node\"", b"{\"type\":\"relationship\"", b"{\"type\":\"schema\""];
 

@@ -231,7 +231,7 @@ fn link(mut row: JsonRow, default: &str) -> Result<Line, String> {
     Ok(Line::Edge { name, start, end, properties: properties(row)? })
 }
 
-/// Names of nodes may be anything in Python: what is neither text nor number is called by its text of JSON.
+/// Names of nodes may be anything in Python: one that is neither text nor number is named by its text of JSON.
 fn id_of(json: Option<Json>, name: &str) -> Result<NodeId, String> {
     match json {
         Some(Json::Text(text)) if !text.is_empty() => Ok(NodeId { text, is_text: true }),

@@ -84,7 +84,7 @@ impl UrlReader for Fetcher {
     }
 }
 
-/// What went wrong, in words of one line.
+/// The error, in words of one line.
 fn told(error: Error) -> String {
     match error {
         Error::StatusCode(code) => format!("the server answers with status {code}"),

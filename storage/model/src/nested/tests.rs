@@ -106,7 +106,7 @@ fn a_value_in_two_places_is_the_same_one() {
     assert_eq!(MapValue::default().extent(), extent_of(&Value::map([] as [(&str, Value); 0])));
 }
 
-/// What is equal to itself at sight is not walked: of so many parts, a walk of this many pairs would take minutes.
+/// A value that is identical to the other is not walked: a walk of this many pairs would take minutes.
 #[test]
 fn a_value_beside_itself_is_not_walked() {
     let grown =

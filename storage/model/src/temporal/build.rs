@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// What an instant is made of.
+/// The parts of an instant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     pub date: Option<Date>,
@@ -112,7 +112,7 @@ pub fn at_instant(kind: Kind, seconds: i64, nanos: u32, zone: &Zone) -> Result<V
     convert(kind, &Value::from(now))
 }
 
-/// An instant of another type as one of this kind: what is missing is midnight or UTC, what is too much is dropped.
+/// An instant of another type as one of this kind: missing parts are midnight or UTC, others are dropped.
 ///
 /// # Errors
 /// A value that is no instant, or lacks a date or a time of day that cannot be supplied.
@@ -170,7 +170,7 @@ pub fn from_map(kind: Kind, map: &Map, now: (i64, u32)) -> Result<Value, Tempora
     Parts { date: parts.date, nanos, zone }.make(kind)
 }
 
-/// What a clock in zone `to` shows when one in zone `from` shows this date and time; a time of day alone uses the offsets of now.
+/// The date and time in zone `to` when they are these in zone `from`; a time of day alone uses the offsets of now.
 fn shown_elsewhere(
     kind: Kind,
     date: Option<Date>,
@@ -260,7 +260,7 @@ impl Fields<'_> {
         Ok(Some(Value::from(ZonedDateTime::of_instant(start.seconds, start.nanos, zone))))
     }
 
-    /// What `date`, `time` and `datetime` select. A zone comes with the time of day.
+    /// The parts selected by `date`, `time` and `datetime`. A zone comes with the time of day.
     fn selected(&self) -> Result<Parts, TemporalError> {
         let select = |name: &str| match self.map.get(name) {
             None => Ok(None),
@@ -419,7 +419,7 @@ pub fn duration_from_text(text: &str) -> Result<Duration, TemporalError> {
 }
 
 impl Amounts {
-    /// Adds so many of a unit: whole ones, and others with their fraction.
+    /// Adds an amount of a unit: a whole number, or one with a fraction.
     pub(super) fn add(&mut self, unit: &str, whole: i128, float: f64) -> Result<(), TemporalError> {
         let (part, factor) = match unit {
             "years" => (&mut self.months, 12),

@@ -52,7 +52,7 @@ impl ZonedTime {
 }
 
 impl ZonedDateTime {
-    /// What a clock in this zone shows, as an instant.
+    /// The instant of a local date and time in this zone.
     pub fn of_local(local: LocalDateTime, zone: &Zone) -> ZonedDateTime {
         ZonedDateTime::of_instant(zone.instant_of_local(local.seconds), local.nanos, zone)
     }
@@ -60,7 +60,7 @@ impl ZonedDateTime {
     pub fn of_instant(seconds: i64, nanos: u32, zone: &Zone) -> ZonedDateTime {
         ZonedDateTime { seconds, nanos, offset_seconds: zone.offset_at(seconds), zone: zone.name() }
     }
-    /// What its clock shows.
+    /// Its local date and time.
     pub fn local(&self) -> LocalDateTime {
         LocalDateTime { seconds: self.seconds + i64::from(self.offset_seconds), nanos: self.nanos }
     }

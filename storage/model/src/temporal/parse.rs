@@ -91,7 +91,7 @@ fn date(text: &str) -> Option<Result<Date, TemporalError>> {
     })
 }
 
-/// A number of so many digits, and what follows it, if anything, after a dash or not.
+/// A number of `at` digits, and the rest, if any, after an optional dash.
 fn split(at: usize, text: &str) -> Option<(i64, Option<&str>)> {
     let large = digits(text.get(..at)?)?;
     let rest = text.get(at..)?;
@@ -99,7 +99,7 @@ fn split(at: usize, text: &str) -> Option<(i64, Option<&str>)> {
     Some((large, Some(rest).filter(|rest| !rest.is_empty())))
 }
 
-/// A time of day in nanoseconds, and what follows it, if anything: `21:40:32.142+0100`, `2140`, `21`.
+/// A time of day in nanoseconds, and the rest, if any: `21:40:32.142+0100`, `2140`, `21`.
 fn clock(text: &str) -> Option<(u64, Option<&str>)> {
     let end = text.find(['Z', 'z', '+', '-', '[']).unwrap_or(text.len());
     let (clock, zone) = text.split_at(end);

@@ -1,5 +1,5 @@
-//! Temporal values as text: ISO 8601, in the spelling of Cypher. Seconds are left out where they are zero, fractions are written in
-//! groups of three digits; a duration writes only what it holds.
+//! Temporal values as text: ISO 8601, in the spelling of Cypher. Seconds are left out where they are zero, fractions are written in groups of three
+//! digits; a duration writes only its parts that are not zero.
 
 use super::types::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
 use super::zone::ShownOffset;

@@ -61,7 +61,7 @@ pub struct Duration {
     pub nanos: u32,
 }
 
-/// A temporal value that cannot be made: what is wrong with the text, the fields or the result.
+/// An invalid temporal value: the fault of the text, the fields or the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemporalError {
     message: String,

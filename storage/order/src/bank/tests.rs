@@ -1,4 +1,4 @@
-//! Places against all pairs: whatever conflicts is ordered, and every place extends the order.
+//! Commit versions compared with all pairs: conflicting stamps are ordered, and every commit version extends the order.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -181,7 +181,7 @@ fn tau_finds_its_best_value_by_itself() {
     }
 }
 
-/// What is remembered of each key is enough: who is not found comes before somebody who is, and nobody is found in vain.
+/// The state kept for each key suffices: a conflicting stamp that is not found comes before one that is, and none is found in vain.
 #[test]
 fn whoever_conflicts_is_found_or_comes_before_one_who_is() {
     let mut chance = Chance::seeded(5);

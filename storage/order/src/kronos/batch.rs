@@ -32,7 +32,7 @@ pub enum Strength {
 pub struct Constraint {
     /// The first event.
     pub this: EventId,
-    /// The order that is asked for.
+    /// The requested order.
     pub direction: Direction,
     /// The second event.
     pub that: EventId,
@@ -40,7 +40,7 @@ pub struct Constraint {
     pub strength: Strength,
 }
 
-/// What holds of a pair after its batch.
+/// The order of a pair after its batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Assigned {
     /// The order that holds, for ever.
@@ -63,7 +63,7 @@ pub enum Refused {
     Invalid {
         /// Position in the batch.
         at: usize,
-        /// What is wrong with it.
+        /// The error.
         error: KronosError,
     },
 }

@@ -1,4 +1,4 @@
-//! What a replicated Kronos is told, and what it answers: the entries of its log.
+//! Commands to a replicated Kronos, and their answers: the entries of its log.
 //!
 //! An entry carries the time at which its leader proposed it, since the machine has no clock.
 
@@ -14,7 +14,7 @@ pub const BATCH_MAX: usize = 1 << 16;
 pub const SESSIONS_MAX: usize = 1 << 16;
 /// The shortest lease: a client must be able to renew it over a slow network.
 pub const LEASE_MIN_MS: u32 = 1_000;
-/// The longest lease: what a dead client holds is kept for so long.
+/// The longest lease: the references of a dead client are kept that long.
 pub const LEASE_MAX_MS: u32 = 24 * 3_600 * 1_000;
 /// Answers that a session keeps for retries.
 pub const ANSWERS_MAX: usize = 64;
@@ -23,11 +23,11 @@ pub const ANSWER_ITEMS_MAX: usize = BATCH_MAX;
 /// References that one entry releases for sessions that ended; the rest waits for the next entry.
 pub const EXPIRED_REFERENCES_MAX: usize = 1 << 16;
 
-/// Who holds references. Session 0 is shared by all who name none; it has no lease and remembers no requests.
+/// A holder of references. Session 0 is shared by all clients that name none; it has no lease and remembers no requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct SessionId(pub u64);
 
-/// The session of those who name none.
+/// The session of clients that name none.
 pub const SHARED_SESSION: SessionId = SessionId(0);
 
 /// One entry of the replicated log.
@@ -39,7 +39,7 @@ pub struct Entry {
     pub session: SessionId,
     /// The request's number within its session, rising; 0 where a retry may be carried out twice.
     pub request: u64,
-    /// What to do.
+    /// The command.
     pub command: Command,
 }
 
@@ -96,7 +96,7 @@ pub enum Command {
 pub struct StampConstraint {
     /// The first.
     pub this: Stamp,
-    /// The order that is asked for.
+    /// The requested order.
     pub direction: Direction,
     /// The second.
     pub that: Stamp,
@@ -104,7 +104,7 @@ pub struct StampConstraint {
     pub strength: Strength,
 }
 
-/// What a command that was carried out answers.
+/// The answer of a command.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// It is done.

@@ -1,4 +1,4 @@
-//! Events as they are named and compared, and what can be wrong with a call: the words of every file of this folder.
+//! Names, comparisons and errors of events, for every file of this folder.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,7 +30,7 @@ impl fmt::Display for EventId {
     }
 }
 
-/// How two events stand to each other.
+/// The order of two events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum EventOrder {
     /// The first happens before the second.
@@ -42,7 +42,7 @@ pub enum EventOrder {
 }
 
 impl EventOrder {
-    /// The same fact told of the pair the other way round.
+    /// The same order from the other event's side.
     pub fn reversed(self) -> EventOrder {
         match self {
             EventOrder::Before => EventOrder::After,
@@ -57,7 +57,7 @@ impl EventOrder {
 pub enum KronosError {
     /// No event of this graph ever had this name.
     Unknown(EventId),
-    /// The event is no more, or nobody holds a reference to it.
+    /// The event was collected, or has no references.
     Released(EventId),
     /// An event was named twice in one pair.
     Same(EventId),

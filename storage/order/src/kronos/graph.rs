@@ -1,4 +1,4 @@
-//! The event dependency graph: events in a slab, edges, references, levels, and what can be collected.
+//! The event dependency graph: events in a slab, edges, references, levels, and collection.
 //!
 //! ```text
 //!   slot      0        1        2        3
@@ -24,7 +24,7 @@ const LEVEL_LARGEST: u64 = 1 << 61;
 /// Marks a free slot in place of its count of predecessors.
 const FREE: u32 = u32::MAX;
 
-/// How much a graph may hold. A replica of it must have the same limits, since they decide what is refused.
+/// Limits of a graph. Its replicas must have the same limits, since they decide which calls are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GraphLimits {
     /// Events at once; at most [`EVENTS_LARGEST`].
@@ -40,7 +40,7 @@ impl Default for GraphLimits {
     }
 }
 
-/// What a graph holds and did.
+/// Counters of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GraphCounts {
     /// Events that live.
@@ -112,7 +112,7 @@ impl Event {
 }
 
 impl EventGraph {
-    /// An empty graph. Graphs whose names should not be mistaken for each other's get different nonces.
+    /// An empty graph. Graphs whose names must not be confused get different nonces.
     pub fn new(nonce: u32, limits: GraphLimits) -> EventGraph {
         EventGraph {
             limits: GraphLimits { events_max: limits.events_max.min(EVENTS_LARGEST), ..limits },
@@ -171,7 +171,7 @@ impl EventGraph {
         Ok(())
     }
 
-    /// One reference less to each; collects what nobody can name any more and nothing before it pins. Returns how many were collected.
+    /// One reference less to each; collects events without references that none before them pins. Returns how many were collected.
     pub fn release_refs(&mut self, events: &[EventId]) -> Result<u64, KronosError> {
         for (at, id) in events.iter().enumerate() {
             let lost = self.generation_slot(*id).and_then(|slot| {
@@ -191,7 +191,7 @@ impl EventGraph {
         Ok(self.counts.collected - before)
     }
 
-    /// Releases so many references to a slot that are known to be held.
+    /// Releases `count` references to a slot that are known to be held.
     pub(super) fn release_all(&mut self, slot: u32, count: u32) {
         let event = self.event_mut(slot);
         debug_assert!(event.references >= count, "only held references are released");
@@ -229,7 +229,7 @@ impl EventGraph {
         }
     }
 
-    /// What it holds and did.
+    /// The counters.
     pub fn counts(&self) -> GraphCounts {
         GraphCounts { searches: self.search.searches(), visited: self.search.visited(), ..self.counts }
     }
@@ -241,7 +241,7 @@ impl EventGraph {
     pub fn is_unused(&self) -> bool {
         self.slots == 0
     }
-    /// References that are held to an event by whoever holds them.
+    /// The number of references to an event, from all holders.
     pub fn references(&self, id: EventId) -> Result<u32, KronosError> {
         Ok(self.event(self.slot(id)?).references)
     }
@@ -263,7 +263,7 @@ impl EventGraph {
         if a == b { Err(KronosError::Same(this)) } else { Ok((a, b)) }
     }
 
-    /// The slot of an event that somebody holds a reference to.
+    /// The slot of an event that has a reference.
     pub(super) fn slot(&self, id: EventId) -> Result<u32, KronosError> {
         let slot = self.generation_slot(id)?;
         if self.event(slot).references == 0 { Err(KronosError::Released(id)) } else { Ok(slot) }
@@ -341,7 +341,7 @@ impl EventGraph {
         search.add_visited(wanted.len());
     }
 
-    /// Collects an event and those behind it, as far as nobody can name them and nothing before pins them.
+    /// Collects an event and its successors, as far as they have no references and no predecessors.
     fn collect_from(&mut self, slot: u32) {
         let mut open = vec![slot];
         while let Some(slot) = open.pop() {
@@ -411,7 +411,7 @@ impl EventGraph {
         }
     }
 
-    /// The graph of an image, with all slots free; each is then set once, from so many bytes in all.
+    /// The graph of an image, with all slots free; each is then set once, from `bytes` bytes in all.
     pub(super) fn from_image(image: GraphImage, bytes: usize) -> Result<EventGraph, SnapshotError> {
         // A slot takes a byte and more, so that damage cannot ask for memory without bound.
         if image.slots as usize > bytes
@@ -458,7 +458,7 @@ impl EventGraph {
         Ok(())
     }
 
-    /// Asserts what the head of this file promises. Goes through everything.
+    /// Asserts the invariants in the head of this file. Goes through everything.
     ///
     /// # Panics
     /// If an invariant does not hold.
@@ -545,7 +545,7 @@ mod damage_tests {
 
     type Damage = fn(&mut EventGraph);
 
-    /// Whatever is wrong with a graph that was read is found, each by itself, and what is right at the border is not.
+    /// Each damage of a graph is found by itself, and valid values at the limits are not.
     #[test]
     fn every_damage_is_found() {
         let damages: [(&str, Damage); 16] = [

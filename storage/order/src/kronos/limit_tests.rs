@@ -1,4 +1,4 @@
-//! Below, at and above each limit; what is counted; and what is said of errors.
+//! Below, at and above each limit; counters; and messages of errors.
 
 use super::*;
 use crate::oracle::ORACLE_EVENTS_MAX;
@@ -188,7 +188,7 @@ fn stamps_have_a_limit_and_a_refused_batch_leaves_none() {
     assert!(assign(&mut machine, Vec::new()).is_ok());
 }
 
-/// Whoever reads an error learns what it is about.
+/// Every error message names its subject.
 #[test]
 fn errors_say_what_is_wrong() {
     let event = EventId::new(3, 7);

@@ -206,7 +206,7 @@ impl Machine {
         let one = |pair: &(EventId, EventId)| self.graph.query_with(search, pair.0, pair.1);
         Ok(pairs.iter().map(one).collect::<Result<_, KronosError>>()?)
     }
-    /// What vectors and decisions say of two stamps.
+    /// The order of two stamps by vectors and decisions.
     pub fn query_stamps(&self, pairs: &[(Stamp, Stamp)]) -> Result<Vec<EventOrder>, Failure> {
         sized(pairs.len())?;
         pairs

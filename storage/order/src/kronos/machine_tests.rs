@@ -46,7 +46,7 @@ fn retries_are_carried_out_once() {
     machine.check();
 }
 
-/// What a client held goes when its lease is over, and nothing that another holds.
+/// The references of a client go when its lease is over, and none of another's.
 #[test]
 fn a_dead_client_leaks_nothing() {
     let mut machine = Machine::new(GraphLimits::default());
@@ -190,7 +190,7 @@ fn damaged_snapshots_are_refused() {
     }
 }
 
-/// Stamps: what vectors say needs no decision; a refused batch leaves no decision.
+/// Stamps: pairs that vectors order need no decision; a refused batch leaves no decision.
 #[test]
 fn stamps_beside_events() {
     let mut machine = Machine::new(GraphLimits::default());

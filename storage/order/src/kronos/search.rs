@@ -3,7 +3,7 @@
 //! Idea: breadth first, over a set of visited events that is never cleared (Briggs and Torczon's sparse set; Weaver, figure 2.4): an event is in
 //! it if `sparse[event] < dense.len()` and `dense[sparse[event]] == event`. `dense` is the queue as well.
 //! Each edge leads to a higher level, so the search only follows events below the level of the one it looks for.
-//! Invariant: what `sparse` holds from an earlier search is never believed.
+//! Invariant: stale entries of `sparse` from an earlier search are never trusted.
 //! Cost: proportional to the events visited. `sparse` comes zeroed from the system, and a page of it is only touched where a search goes.
 
 use super::graph::EventGraph;
@@ -62,7 +62,7 @@ impl Search {
         self.visited += events as u64;
     }
 
-    /// An empty set that can hold so many slots.
+    /// An empty set of up to `slots` slots.
     fn begin(&mut self, slots: usize) {
         self.dense.clear();
         if self.sparse.len() < slots {

@@ -1,4 +1,4 @@
-//! Sessions: who holds which references until when, and what was answered to whom.
+//! Sessions: their references, leases, and recent answers.
 //!
 //! Invariants: the references of all sessions together are those of the graph; a session keeps the answers to its latest requests, and a
 //! request whose answer it no longer keeps is never carried out again.
@@ -39,7 +39,7 @@ impl Session {
     pub(super) fn renew(&mut self, now_ms: u64) {
         self.until_ms = self.until_ms.max(now_ms + u64::from(self.lease_ms));
     }
-    /// Over from now on, whatever the clock says.
+    /// Ends it, whatever the clock says.
     pub(super) fn end(&mut self) {
         self.until_ms = 0;
     }
@@ -47,7 +47,7 @@ impl Session {
         self.lease_ms > 0 && self.until_ms <= now_ms
     }
 
-    /// What was answered to a request; nothing where it is new.
+    /// The remembered answer to a request; none where it is new.
     pub(super) fn answered(&self, request: u64, fingerprint: u64) -> Option<Result<Answer, Failure>> {
         match self.answers.binary_search_by_key(&request, |kept| kept.request) {
             Ok(at) if self.answers[at].fingerprint == fingerprint => Some(self.answers[at].outcome.clone()),
@@ -88,7 +88,7 @@ impl Session {
         Ok(())
     }
 
-    /// What is wrong with one that was read.
+    /// The fault of a session that was read.
     pub(super) fn verify(&self) -> Result<(), String> {
         let numbers: Vec<u64> = self.answers.iter().map(|kept| kept.request).collect();
         let rising =

@@ -1,4 +1,4 @@
-//! The whole state as bytes, and back: what a replica that fell behind is given, and what a log is cut off at.
+//! The whole state as bytes, and back: for replicas that fell behind, and for truncating the log.
 //!
 //! ```text
 //!   version | nonce limits counts | slots: generation references level successors … | free slots | sessions | stamps

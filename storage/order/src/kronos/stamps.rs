@@ -1,4 +1,4 @@
-//! Stamps of gatekeepers, ordered beside the events: what vectors imply is known without a search (the [`Oracle`]).
+//! Stamps of gatekeepers, ordered beside the events: orders that vectors imply are known without a search (the [`Oracle`]).
 //!
 //! Invariant: stamps of one epoch have as many counters as it has gatekeepers; an earlier epoch comes before a later one.
 
@@ -114,7 +114,7 @@ fn wanted(one: &StampConstraint) -> Wanted<'_> {
     Wanted { this: &one.this, that: &one.that, first, must: one.strength == Strength::Must }
 }
 
-/// What the vectors or epochs of a pair already say.
+/// The order of a pair by vectors or epochs.
 fn settled(at: usize, one: &StampConstraint, known: Ordering) -> Result<Assigned, StampError> {
     let order = if known == Ordering::Less { Direction::Before } else { Direction::After };
     if one.strength == Strength::Must && order != one.direction {

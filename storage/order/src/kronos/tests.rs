@@ -35,7 +35,7 @@ impl Twin {
             (all.clone().filter(|a| is_before(*a)).collect(), all.filter(|b| is_after(*b)).collect());
         sources.iter().for_each(|a| targets.iter().for_each(|b| self.before[*a][*b] = true));
     }
-    /// What a batch answers, or the position at which it is refused.
+    /// The answer of a batch, or the position at which it is refused.
     fn assign(&mut self, batch: &[(usize, Direction, usize, Strength)]) -> Result<Vec<Assigned>, usize> {
         let mut next = self.clone();
         let mut answers = vec![Assigned { order: Direction::Before, decided: false }; batch.len()];
@@ -251,7 +251,7 @@ fn collection_is_in_topological_order() {
     assert_eq!((graph.counts().events, graph.counts().edges), (0, 0));
 }
 
-/// Chains built from either end, and in pieces, are answered without a search of what lies beside.
+/// Chains built from either end, and in pieces, are answered without searching unrelated events.
 #[test]
 fn levels_keep_searches_short() {
     let count = 20_000;

@@ -1,4 +1,4 @@
-//! A channel against its twin, a queue that loses nothing; and its limits.
+//! A channel compared with its twin, a queue that loses nothing; and its limits.
 
 use super::*;
 use order::Gatekeeper;

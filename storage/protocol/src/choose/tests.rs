@@ -1,11 +1,11 @@
-//! Whoever chooses by the rule, from whichever of the chains' records, takes them in parts of one total order.
+//! All processes that choose by the rule, from whichever of the chains' records, take them in parts of one total order.
 
 use super::*;
 use order::{First, Gatekeeper, Oracle};
 use std::collections::VecDeque;
 use world::chance::Chance;
 
-/// Stamps of so many gates that now and then tell each other their clocks.
+/// Stamps of `gates` gates that now and then announce their clocks to each other.
 fn stamps(chance: &mut Chance, gates: usize, count: usize) -> Vec<VecDeque<Stamp>> {
     let mut all: Vec<Gatekeeper> = (0..gates).map(|number| Gatekeeper::new(number, gates)).collect();
     let mut chains = vec![VecDeque::new(); gates];

@@ -1,4 +1,4 @@
-//! A gate alone: its limits, and what it does when truth does not tell.
+//! A gate alone: its limits, and its behaviour when truth does not answer.
 
 use super::*;
 
@@ -104,7 +104,7 @@ fn a_commit_without_a_base_that_read_is_refused_and_one_epoch_has_one_seat() {
     assert!(gate.is_open(), "told twice, it does not begin anew");
 }
 
-/// The second group waits for as many commits as the first had, for half of what that took, and never longer than the limit.
+/// The second group waits for as many commits as the first had, for half of the time that the first took, and never longer than the limit.
 #[test]
 fn a_group_waits_a_little_for_as_many_as_the_last_one_had() {
     let proposes = |outputs: &[Output]| {

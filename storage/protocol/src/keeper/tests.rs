@@ -67,7 +67,7 @@ fn who_was_not_heard_for_a_lease_is_lost() {
     }
 }
 
-/// Whose messages come, and who hears nothing, is lost after a lease: a link that leads one way, or a process that is stopped in part.
+/// A process whose messages come, but that hears nothing, is lost after a lease: a one-way link, or a process that is stopped in part.
 #[test]
 fn who_does_not_hear_the_keeper_is_lost() {
     let all = [Node::Gate(0), Node::Gate(1), Node::Shard(0), Node::Shard(1), Node::Scribe];
@@ -102,7 +102,7 @@ fn who_does_not_hear_the_keeper_is_lost() {
     }
 }
 
-/// Nobody knows what became of a call: it is made again, and an answer to another one is none.
+/// The outcome of a call is unknown: it is made again, and an answer to another call is ignored.
 #[test]
 fn a_call_without_an_answer_is_made_again() {
     let mut keeper = gathering();

@@ -1,4 +1,4 @@
-//! What truth commits, refuses, and asks to be stamped anew.
+//! Which transactions truth commits, refuses, or wants stamped anew.
 
 use super::*;
 use crate::EVERYTHING;
@@ -141,7 +141,7 @@ fn who_read_everything_knows_all_commits_and_comes_before_later_ones() {
     assert_eq!(commit(&mut truth, 3, proposed(None, later, &[], &[9])), Verdict::Committed);
 }
 
-/// What an epoch left without commit versions is asked for in pieces: so many of each seat, the earliest first.
+/// Commits that an epoch left without versions are read in pages: some of each seat, the earliest first.
 #[test]
 fn of_each_seat_so_many_wait_for_their_places() {
     let (mut truth, mut one, mut other) = begin();

@@ -11,7 +11,7 @@ const FIRST_VERSION: u64 = 100;
 /// A stamp, and the shards of its commit; none of a NOP.
 type Given = (Stamp, Box<[u16]>);
 
-/// What gates gave, in an order in which it was given.
+/// Commits of the gates, in the order in which they were made.
 fn given(chance: &mut Chance, gates: usize, shards: u16, count: usize) -> Vec<Given> {
     let mut all: Vec<Gatekeeper> = (0..gates).map(|number| Gatekeeper::new(number, gates)).collect();
     let mut given = Vec::new();
@@ -40,7 +40,7 @@ fn commits(given: &[Given]) -> impl Iterator<Item = &Given> {
     given.iter().filter(|(_, shards)| !shards.is_empty())
 }
 
-/// What one shard has when it has taken so much of what was given: its records, and the last item of each chain.
+/// The state of one shard after these commits: its records, and the last item of each chain.
 fn reported(given: &[Given], shard: u16, gates: usize) -> (Vec<Given>, Vec<Option<Stamp>>) {
     let records = given.iter().filter(|(_, shards)| shards.contains(&shard)).cloned().collect();
     let last = |gate| given.iter().rev().find(|(stamp, _)| stamp.gatekeeper() == gate);
@@ -69,7 +69,7 @@ struct House {
     written: Vec<CommitId>,
     published: Vec<CommitId>,
     inputs: Vec<Input>,
-    /// What each shard was told that the scribe has.
+    /// The scribe's acknowledgement to each shard.
     settled: Vec<u64>,
     lows: Vec<Option<Box<[u64]>>>,
     forgotten: Option<Box<[u64]>>,
@@ -148,7 +148,7 @@ impl House {
             (to, body) => panic!("{to:?}: {body:?}"),
         }
     }
-    /// Nobody may still ask about what is forgotten: not the reads of gates, not commits without a version.
+    /// Forgotten counters must not be needed any more: not by reads of gates, not by commits without a version.
     fn forget(&mut self, frontier: Box<[u64]>) {
         let is_known = |vector: &[u64]| frontier.iter().zip(vector).all(|(own, other)| own <= other);
         for low in &self.lows {
@@ -232,7 +232,7 @@ fn the_sequence_is_the_order_in_which_commits_were_given() {
     assert!(questions > 100 && forgotten > 20, "{questions} questions, {forgotten} frontiers");
 }
 
-/// A shard that has executed what comes later first breaks the law by which all orders are one. It is counted, and the sequence goes on.
+/// A shard that executes a later record first breaks the total order. It is counted, and the sequence goes on.
 #[test]
 fn a_shard_that_disagrees_is_counted_and_the_sequence_goes_on() {
     let mut chance = Chance::seeded(1);
@@ -275,7 +275,7 @@ fn a_shard_that_disagrees_is_counted_and_the_sequence_goes_on() {
     assert!(scribe.part.unwrap().shards.iter().all(|shard| shard.order.is_empty()));
 }
 
-/// The limit was one of all shards: shards that had filled it waited for one whose reports were refused because of it.
+/// A past fault: the limit was one of all shards: shards that had filled it waited for one whose reports were refused because of it.
 #[test]
 fn a_shard_at_its_limit_waits_and_the_others_do_not() {
     let (mut scribe, mut gatekeeper) = (begun(1, 3), Gatekeeper::new(0, 1));
@@ -371,8 +371,8 @@ fn what_is_of_another_epoch_or_life_is_passed_over() {
     assert!(outputs.iter().any(ready));
 }
 
-/// Truth denied places in an epoch that the keeper held open: the scribe took part in it again from its first place, no shard had reported for that, and no
-/// commit got a version any more.
+/// A past fault: truth denied versions in an epoch that the keeper held open: the scribe took part in it again from its first version, no shard had
+/// reported for that, and no commit got a version any more.
 #[test]
 fn a_scribe_that_is_denied_begins_a_new_life_unless_a_new_epoch_comes() {
     let mut chance = Chance::seeded(3);

@@ -1,9 +1,9 @@
-//! Random messages of every kind come back as they were; bytes that are cut short or changed are refused, or another message, never a panic.
+//! Random messages of every kind come back unchanged; bytes that are cut short or changed are refused, or give another message, never a panic.
 
 use super::*;
 use world::chance::Chance;
 
-/// The last one is what `body` draws for any higher number, which the test asks.
+/// The last one is the kind that `body` draws for any higher number, which the test checks.
 const KINDS: u64 = 20;
 
 fn vector(chance: &mut Chance) -> Vec<u64> {
@@ -111,7 +111,7 @@ fn a_vector_has_at_most_so_many_gates() {
     }
 }
 
-/// What lies in the oracle's log was written by programs of before: each kind keeps its bytes. If this fails, the form of an entry has changed: read the
+/// Entries of the oracle's log may come from earlier programs: each kind keeps its bytes. If this fails, the form of an entry has changed: read the
 /// old form as well, under its version.
 #[test]
 fn entries_of_the_log_keep_their_form() {

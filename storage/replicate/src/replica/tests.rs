@@ -5,7 +5,7 @@ use super::*;
 use std::path::PathBuf;
 use world::disk::{Faults, SimDisk};
 
-/// A machine that lists what it was told.
+/// A machine that lists its entries.
 #[derive(Clone, Default, Debug, PartialEq)]
 struct Listed(Vec<u64>);
 
@@ -26,7 +26,7 @@ impl StateMachine for Listed {
 
 struct Node {
     address: String,
-    /// What it was first started with.
+    /// The members that it was first started with.
     members: Members,
     disk: SimDisk,
     /// None while the process is down.
@@ -43,7 +43,7 @@ struct Flying {
     bytes: Vec<u8>,
 }
 
-/// A read that was asked for, and what had been acknowledged by then.
+/// A pending read, and what had been acknowledged by then.
 struct Reading {
     node: usize,
     must_see: BTreeSet<u64>,
@@ -54,7 +54,7 @@ struct World {
     now: u64,
     nodes: Vec<Node>,
     flying: Vec<Flying>,
-    /// Pairs that cannot hear each other.
+    /// Pairs without a connection.
     cut: BTreeSet<(usize, usize)>,
     next: u64,
     proposed: BTreeMap<u64, usize>,
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// The process ends; with `power`, what was not synced may be lost.
+    /// The process ends; with `power`, unsynced data may be lost.
     fn end(&mut self, at: usize, power: bool) {
         let node = &mut self.nodes[at];
         node.replica = None;
@@ -332,7 +332,7 @@ fn history(seed: u64, steps: u64) -> World {
     world
 }
 
-/// Nothing acknowledged is lost, nothing is carried out twice, and reads see what was acknowledged, whatever fails.
+/// Nothing acknowledged is lost, nothing is applied twice, and reads see what was acknowledged, whatever fails.
 #[test]
 fn histories_with_faults() {
     let rounds = std::env::var("REPLICATE_HISTORIES").ok().and_then(|text| text.parse().ok()).unwrap_or(40);
@@ -377,7 +377,7 @@ fn a_seed_replays() {
     assert_eq!((one.trace, one.longest), (other.trace, other.longest));
 }
 
-/// A group grows from one to three while it works, is told everything from a snapshot, and shrinks again without its first member.
+/// A group grows from one to three while it works, is filled from a snapshot, and shrinks again without its first member.
 #[test]
 fn members_come_and_go() {
     for seed in 0..10 {
@@ -428,7 +428,7 @@ fn change(world: &mut World, change: MemberChange) {
     panic!("nobody made the change");
 }
 
-/// Limits, and what a replica that does not lead says.
+/// Limits, and the answers of a replica that does not lead.
 #[test]
 fn what_cannot_be_proposed_is_refused() {
     let mut world = World::new(1, 1);
@@ -465,7 +465,7 @@ fn what_cannot_be_proposed_is_refused() {
     assert_eq!(outputs, Ok(wanted));
 }
 
-/// Who was alone, and still is, may be reached elsewhere now; who has others may not, nor may the folder of somebody else be taken.
+/// A replica that is alone may change its address; one with others may not, nor may the folder of another replica be taken.
 #[test]
 fn a_folder_knows_whose_it_is() {
     let start = |disk: &SimDisk, address: &str, members: &[&str]| {
@@ -522,7 +522,7 @@ fn a_folder_knows_whose_it_is() {
     }
 }
 
-/// A heartbeat for another replica, or one that no member could send, ended this one: what it promised was judged before whom it was for.
+/// A past fault: a heartbeat for another replica, or one that no member could send, ended this one: its content was judged before its receiver.
 #[test]
 fn a_heartbeat_of_no_concern_is_passed_over() {
     let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
@@ -549,8 +549,7 @@ fn a_heartbeat_of_no_concern_is_passed_over() {
     assert!(matches!(meant, Err(ReplicateError::Foreign(_))), "{meant:?}");
 }
 
-/// Steps one of three replicas, and delivers what they say to each other until nobody says anything more. Returns kinds of messages, and reads that may
-/// go on.
+/// Steps one of three replicas, and delivers their messages until there are no more. Returns kinds of messages, and reads that may go on.
 fn converse(replicas: &mut [Replica<Listed>], inputs: Vec<(usize, Input)>) -> (Vec<MessageType>, Vec<u64>) {
     let (mut queue, mut kinds, mut reads) = (VecDeque::from(inputs), Vec::new(), Vec::new());
     while let Some((at, first)) = queue.pop_front() {
@@ -576,7 +575,7 @@ fn converse(replicas: &mut [Replica<Listed>], inputs: Vec<(usize, Input)>) -> (V
     (kinds, reads)
 }
 
-/// The leader asked all replicas whether it still leads once for each question of each of them.
+/// A past fault: the leader asked all replicas whether it still leads once for each question of each of them.
 #[test]
 fn questions_that_come_together_cost_one_round() {
     let names = ["node-0", "node-1", "node-2"];
@@ -603,7 +602,7 @@ fn questions_that_come_together_cost_one_round() {
     assert_eq!(heartbeats(&kinds), 2, "{kinds:?}");
 }
 
-/// As many questions wait as may, those of other replicas and those of readers here together; the next one is dropped, or refused.
+/// The limit of waiting questions, those of other replicas and local ones together; the next one is dropped, or refused.
 #[test]
 fn so_many_questions_wait_and_no_more() {
     let names = ["node-0", "node-1", "node-2"];

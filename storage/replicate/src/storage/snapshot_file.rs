@@ -16,7 +16,7 @@ const MAGIC: &[u8; 8] = b"TWSNAP01";
 const HEADER_BYTES: usize = 28;
 const PREFIX: &str = "snapshot-";
 
-/// What is known of the latest snapshot without reading it again.
+/// Facts about the latest snapshot, known without reading it again.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotFile {
     pub(crate) index: u64,
@@ -28,7 +28,7 @@ pub(crate) struct SnapshotFile {
 }
 
 impl SnapshotFile {
-    /// The latest whole one. A damaged latest one is an error: an older one may lack what was acknowledged.
+    /// The latest complete one. A damaged latest one is an error: an older one may lack acknowledged entries.
     pub(super) fn latest(disk: &dyn Disk, dir: &Path) -> Result<Option<SnapshotFile>, ReplicateError> {
         let names = disk.list(dir)?;
         let latest = names.iter().filter_map(|name| name.strip_prefix(PREFIX)?.parse::<u64>().ok()).max();
@@ -58,7 +58,7 @@ impl SnapshotFile {
         Ok(described(from_record, bytes.len() as u64, snapshot))
     }
 
-    /// Removes older snapshots and what a crash left unfinished.
+    /// Removes older snapshots and unfinished files of a crash.
     pub(super) fn remove_others(disk: &dyn Disk, dir: &Path, index: u64) -> Result<(), ReplicateError> {
         let kept = name(index);
         for other in disk.list(dir)?.iter().filter(|name| name.starts_with(PREFIX) && **name != kept) {

@@ -9,7 +9,7 @@ use world::disk::SimDisk;
 const DIR: &str = "/replica";
 const SEGMENT_BYTES: u64 = 200;
 
-/// What the library must find.
+/// The state that the library must find.
 struct Twin {
     entries: BTreeMap<u64, Entry>,
     /// Index and term before the first entry that is kept.

@@ -1,4 +1,4 @@
-//! What comes in together: columns of values, and edges as pairs.
+//! Input batches: columns of values, and edges as pairs.
 
 use super::edges::share::SHARE_EDGES;
 use crate::StoreError;

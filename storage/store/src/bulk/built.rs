@@ -1,12 +1,12 @@
-//! A finished import beside the graph, and how it becomes part of it although commits went on.
+//! A finished import beside the graph, and how it is merged with commits made meanwhile.
 //!
 //! ```text
-//!   given ── commits ──> current        given: what the import looked things up in
-//!     └── built ────────────┴─> onto    new chunks as they are; chunks that were there merged again where they changed;
-//!                                       indexes: those of `given` with the new vertices, and what changed since
+//!   given ── commits ──> current        given: the snapshot that the import looked things up in
+//!     └── built ────────────┴─> onto    new chunks as they are; existing chunks merged again where they changed;
+//!                                       indexes: those of `given` with the new vertices, and the changes since
 //! ```
 //!
-//! Invariant: [`Built::onto`] gives what a build from `current` would have given, or fails with [`StoreError::Outdated`]. Cost: the chunks
+//! Invariant: [`Built::onto`] gives the same as a build from `current` would have, or fails with [`StoreError::Outdated`]. Cost: the chunks
 //! that changed since the last call, so the caller catches up without a lock and does the last, small step under it.
 
 use super::edges::EdgeParts;
@@ -41,13 +41,13 @@ struct Merged {
     on: Arc<Cell>,
     cell: Arc<Cell>,
     counts: Counts,
-    /// Of indexes over edges: their place among all, and what they hold of the new edges.
+    /// For indexes over edges: their position among all indexes, and their entries of the new edges.
     entries: Vec<(usize, Vec<Entry>)>,
 }
 
 type Counts = Vec<(Counter, i64)>;
 
-/// What an import built.
+/// The result of an import.
 pub struct Built {
     given: Snapshot,
     /// With the indexes and constraints that come along.
@@ -117,12 +117,12 @@ impl Built {
         })
     }
 
-    /// What the import looked things up in.
+    /// The snapshot that the import looked things up in.
     pub fn given(&self) -> &Snapshot {
         &self.given
     }
 
-    /// Vertices with this value, new ones among them, by the index over just this key; none where there is no such index.
+    /// Vertices with this value, new ones included, by the index over just this key; none where there is no such index.
     pub fn seek(
         &self,
         target: SchemaTarget,
@@ -134,11 +134,11 @@ impl Built {
         index.map(|(_, index)| index.seek(std::slice::from_ref(value))).transpose()
     }
 
-    /// `current`, which must be `given` or later, with all that was built. Later calls need later snapshots.
+    /// `current`, which must be `given` or later, with the imported vertices and edges. Later calls need later snapshots.
     ///
     /// # Errors
-    /// [`StoreError::Outdated`] where what was committed meanwhile does not agree with what was built: indexes or constraints were made or
-    /// dropped, an end of a new edge is gone, or a value came into being that may be there only once.
+    /// [`StoreError::Outdated`] where commits made meanwhile conflict with the import: indexes or constraints were created or dropped, an end of a
+    /// new edge is gone, or a unique value exists already.
     pub fn onto(&mut self, current: &Snapshot, commit_version: u64) -> Result<Snapshot, StoreError> {
         let (ours, theirs) = (&self.given.root.catalog, &current.root.catalog);
         if ours.indexes() != theirs.indexes() || ours.constraints() != theirs.constraints() {
@@ -160,7 +160,7 @@ impl Built {
         draft.finish(commit_version)
     }
 
-    /// The result was published: the room in the last chunks may be given to others.
+    /// The result was published: the free slots in the last chunks may be allocated.
     pub fn installed(&self, allocator: &Allocator) {
         self.open.iter().for_each(|(labels, number, fill)| allocator.reopen(*labels, *number, *fill));
     }
@@ -260,7 +260,7 @@ impl Snapshot {
         };
         (0..now.bound().max(before.bound())).filter(|number| !same(number)).collect()
     }
-    /// Vertices of one chunk that may differ from what they were in an earlier snapshot, or were not there then or are not there now.
+    /// Vertices of one chunk that may differ from an earlier snapshot, or exist in only one of the two.
     pub fn vertices_changed_since(&self, earlier: &Snapshot, number: ChunkNo) -> Vec<VertexId> {
         let Some(new) = self.root.directory.get(number) else { return Vec::new() };
         let slots = changed_slots(earlier.root.directory.get(number), new);
@@ -319,7 +319,7 @@ impl Edges<'_> {
 }
 
 impl EdgeParts {
-    /// A chunk without delta with these edges, and what that adds to the statistics.
+    /// A chunk without delta with these edges, and the change of the statistics.
     pub(super) fn merged(&self, mut chunk: Chunk) -> (Chunk, Counts) {
         let mut counts: BTreeMap<Counter, i64> = BTreeMap::new();
         self.count(&chunk, &mut counts);

@@ -1,5 +1,5 @@
-//! The edges of an import, one type at a time: pairs are sorted by source chunk into outgoing tables (`out`), and these by target chunk
-//! into incoming ones (`into`); `parts` is what becomes of a chunk.
+//! The edges of an import, one type at a time: pairs are sorted by source chunk into outgoing tables (`out`), and these by target chunk into incoming
+//! ones (`into`); `parts` merges both into chunks.
 //!
 //! Each pass is a counting sort: tasks partition their share by chunk, then one task a chunk gathers its slices from all shares.
 

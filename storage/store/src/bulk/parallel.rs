@@ -1,4 +1,4 @@
-//! A parallel for over threads that the caller lends.
+//! A parallel for over threads of the caller.
 
 use crate::StoreError;
 use parking_lot::Mutex;
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 /// calls are done.
 pub type Parallel<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync));
 
-/// Runs `count` fallible tasks and collects what they give, in order.
+/// Runs `count` fallible tasks and collects their results, in order.
 pub(super) fn run<T: Send>(
     parallel: Parallel<'_>,
     count: usize,

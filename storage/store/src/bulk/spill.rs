@@ -1,8 +1,8 @@
-//! An import in little room: what does not fit is put aside in portions of one chunk, and each chunk is put together from a few of them.
+//! An import that exceeds its memory: the rest is spilled in portions of one chunk, and each chunk is assembled from a few of them.
 //!
 //! ```text
 //!   edges ─> by source chunk ─┐
-//!                             ├─ a band of source chunks ─> outgoing tables, put aside; by target chunk ─┐
+//!                             ├─ a band of source chunks ─> outgoing tables, spilled; by target chunk ──┐
 //!   sealed columns ───────────┴──────────────────────────────────────── one chunk ─> finished, emitted <─┘
 //! ```
 //!
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// What waits takes no more than half of its share, since it may lie there twice while it is sorted; and it is put aside no sooner.
+    /// Waiting edges take no more than half of their share, since they may be held twice while they are sorted; and they are not spilled sooner.
     #[test]
     fn arrivals_wait_within_their_share() {
         let spill = Held::default();

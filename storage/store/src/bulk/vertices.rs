@@ -1,4 +1,4 @@
-//! The vertices of an import: chunks being filled, and what edges may lead to.
+//! The vertices of an import: chunks being filled, and the vertices that edges may lead to.
 
 use super::batch::column_ref;
 use super::parallel::{Parallel, run};
@@ -105,7 +105,7 @@ pub(super) fn columns(fill: usize, pieces: &[Piece]) -> Columns {
     columns
 }
 
-/// What the import adds to: the snapshot and the new chunks.
+/// The vertices that edges may lead to: those of the snapshot and of the new chunks.
 pub(super) struct Target<'a> {
     snapshot: &'a Snapshot,
     new: BTreeMap<ChunkNo, Mutex<NewChunk>>,
@@ -127,7 +127,7 @@ impl<'a> Target<'a> {
             room,
         }
     }
-    /// How much may be held, and where the rest goes.
+    /// The memory bound, and where the rest is spilled.
     pub(super) fn room(&self) -> Option<Room<'a>> {
         self.room
     }

@@ -1,9 +1,9 @@
 //! A chunk: up to 4,096 vertices born with the same label set, as an immutable base and a small immutable delta.
 //!
 //! ```text
-//! Chunk ─ meta  (birth labels, bounds, what may be present: known without loading the chunk)
+//! Chunk ─ meta  (birth labels, bounds, summary of the content: known without loading the chunk)
 //!       ├ base  exists bits · label overrides · columns by key · tables by lane · edge columns by (type, key)
-//!       └ delta what changed since (see delta.rs), or none
+//!       └ delta changes since the base (see delta.rs), or none
 //! ```
 //! Invariants: a slot whose vertex is gone has no column value in the base; an edge lies in the out table of its source's chunk
 //! and in the in table of its target's chunk; edge properties lie by edge slot in the source's chunk.
@@ -17,12 +17,12 @@ use crate::chunks::table::{EdgeTable, Lane};
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
 use std::sync::Arc;
 
-/// What is known of a chunk before it is loaded.
+/// The part of a chunk that is known before it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkMeta {
     /// Labels its vertices are born with.
     pub(crate) birth: LabelSetId,
-    /// Slots handed out so far lie below this, as far as commits tell.
+    /// All slots handed out so far lie below this, as far as commits show.
     pub(crate) slot_bound: u32,
     /// Vertices that exist.
     pub(crate) live: u32,
@@ -87,14 +87,14 @@ impl Base {
         let found = self.edge_columns.binary_search_by_key(&(edge_type, key), |(other, _)| *other);
         found.ok().map(|at| &self.edge_columns[at].1)
     }
-    /// Bytes it takes in memory, with what readers may still add to it: positions by edge slot.
+    /// Bytes it takes in memory, with those that readers may still add to it: positions by edge slot.
     pub(crate) fn room_bytes(&self) -> usize {
         let tables = self.tables.iter().map(|(_, table)| table.room_bytes()).sum::<usize>();
         let columns = self.columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
         let edge_columns = self.edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
         size_of::<Base>() + tables + columns + edge_columns + self.labels.len() * 8
     }
-    /// What a compaction has to rewrite at most: vertices and edges.
+    /// Upper bound of a compaction's work: vertices and edges.
     pub(crate) fn weight(&self) -> usize {
         self.slot_count as usize + self.tables.iter().map(|(_, table)| table.len()).sum::<usize>()
     }
@@ -129,7 +129,7 @@ impl ChunkRead for Chunk {
     }
 }
 
-/// What can be read of a chunk, whether it is a working copy or a version in the directory.
+/// Read access to a chunk, be it a working copy or a version in the directory.
 pub(crate) trait ChunkRead {
     fn meta(&self) -> &Arc<ChunkMeta>;
     fn base(&self) -> &Arc<Base>;
@@ -139,7 +139,7 @@ pub(crate) trait ChunkRead {
     fn to_chunk(&self) -> Chunk {
         Chunk { meta: self.meta().clone(), base: self.base().clone(), delta: self.delta().cloned() }
     }
-    /// What changed of a vertex beside its lists, if anything did.
+    /// The changes of a vertex beside its lists, if there are any.
     #[inline]
     fn changed(&self, slot: usize) -> Option<&VertexDelta> {
         self.delta().and_then(|delta| delta.altered(slot))
@@ -317,7 +317,7 @@ fn overlay<'a>(
     properties
 }
 
-/// What a base must agree with when it is loaded: slot bound and number of vertices of the version that was stored.
+/// Facts that a base is checked against when it is loaded: slot bound and number of vertices of the stored version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BaseKnown {
     pub(crate) slot_bound: u32,

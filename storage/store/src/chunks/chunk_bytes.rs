@@ -51,7 +51,7 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
     bytes
 }
 
-/// Inverse of [`encode`]; `known` is what the manifest says of the chunk.
+/// Inverse of [`encode`]; `known` is the manifest's entry of the chunk.
 pub(crate) fn decode(bytes: &[u8], known: BaseKnown) -> Result<Base, StoreError> {
     let reader = &mut Reader::checked(bytes, "chunk")?;
     if reader.raw(4)? != MAGIC || reader.byte()? != VERSION {

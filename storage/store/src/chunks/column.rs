@@ -38,11 +38,11 @@ pub enum PropertyRun<'a> {
     Codes(Picked<'a, u16>, &'a Arc<Texts>),
 }
 
-/// Some values of a column, in the order of their slots here.
+/// Some values of a column, in the order of their slots.
 #[derive(Clone, Copy, Debug)]
 pub struct Picked<'a, T> {
     values: &'a [T],
-    /// Where the values lie, unless they are all of them.
+    /// Positions of the values, unless they are all of them.
     slots: Option<&'a [u32]>,
 }
 
@@ -244,7 +244,7 @@ impl StoredColumn {
             Data::Any(rows) => PropertyRef::from(&rows[row]),
         }
     }
-    /// The values at `slots` as they lie here, where all have one and they are of a type that is read so.
+    /// The values at `slots` in place, where all have one and their type can be read so.
     pub(crate) fn run<'a>(&'a self, slots: &'a [u32]) -> Option<PropertyRun<'a>> {
         if !self.presence.has_all(slots) {
             return None;

@@ -1,8 +1,7 @@
 //! Compaction: a chunk's delta becomes part of a new base.
 //!
-//! Only what the delta touched is rewritten: tables of lanes and columns of keys it speaks of; the rest is shared with the old
-//! base. Readers hold the old chunk by `Arc` and notice nothing. Cost: linear in the touched tables and columns, paid once for
-//! every 32nd of the base that changed.
+//! Only the parts that the delta touches are rewritten: tables of lanes and columns of keys in it; the rest is shared with the old base. Readers hold
+//! the old chunk by `Arc` and notice nothing. Cost: linear in the touched tables and columns, paid once for every 32nd of the base that changed.
 
 use crate::chunks::chunk::{Base, Chunk, ChunkRead};
 use crate::chunks::column::{PropertyRef, StoredColumn};
@@ -17,11 +16,11 @@ use std::sync::Arc;
 /// New values of one column, by slot; null clears.
 pub(crate) type Overrides<'a> = Vec<(u32, PropertyRef<'a>)>;
 
-/// A delta is compacted when it has as many changes as one in so many edges and vertices of its base. A change takes some 320 bytes in a
-/// delta and 8 in a base, so a smaller share saves memory; a compaction costs some 10 ns for each of these, so a larger one saves time.
+/// A delta is compacted when it has one change for this many edges and vertices of its base. A change takes some 320 bytes in a delta and 8 in a
+/// base, so a smaller share saves memory; a compaction costs some 10 ns for each of these, so a larger one saves time.
 const COMPACT_SHARE: usize = 32;
 
-/// Chunks take turns: those written to alike would all be compacted by one commit otherwise. Their shares differ by up to a half, in so many parts.
+/// The thresholds of chunks differ by up to a half, in this many steps: chunks with equal writes would otherwise all be compacted by one commit.
 const COMPACT_TURNS: usize = 32;
 
 /// Is the delta large enough, beside its base, to be compacted?

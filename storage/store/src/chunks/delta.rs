@@ -1,4 +1,4 @@
-//! What changed in a chunk since its base was made: small, immutable once shared, copied along one path on write.
+//! The changes of a chunk since its base was made: small, immutable once shared, copied along one path on write.
 //!
 //! ```text
 //! Delta ─ dirty bits (adjacency) ─ altered bits (everything else of a vertex)
@@ -27,7 +27,7 @@ pub(crate) fn bit(bits: &SlotBits, slot: usize) -> bool {
     bits[slot / 64] >> (slot % 64) & 1 == 1
 }
 
-/// What one change adds to a delta at most, short of long texts: a vertex, its leaf and its branch.
+/// Upper bound of the bytes that one change adds to a delta, without long texts: a vertex, its leaf and its branch.
 const CHANGE_BYTES: usize = 320;
 
 /// Did the delta change whether the vertex is there?
@@ -55,7 +55,7 @@ impl VertexDelta {
     pub(crate) fn list(&self, lane: Lane) -> Option<&ListDelta> {
         self.lists.binary_search_by_key(&lane, |list| list.lane).ok().map(|at| &self.lists[at])
     }
-    /// The list to write to; what readers kept of it is forgotten.
+    /// The list to write to; its cached form for readers is dropped.
     pub(crate) fn list_mut(&mut self, lane: Lane) -> &mut ListDelta {
         let at = match self.lists.binary_search_by_key(&lane, |list| list.lane) {
             Ok(at) => at,
@@ -83,7 +83,7 @@ pub(crate) fn set_property(properties: &mut Overrides, key: KeyId, value: Value)
     }
 }
 
-/// Bytes that properties take outside of what holds them.
+/// Heap bytes of properties.
 pub(crate) fn outside(properties: &[(KeyId, Value)]) -> usize {
     properties.iter().map(|(_, value)| size_of::<(KeyId, Value)>() + value.heap_bytes()).sum()
 }
@@ -115,7 +115,7 @@ pub(crate) struct Delta {
     pub(crate) edge_properties: OrdMap<(EdgeTypeId, u32), Arc<Overrides>>,
     /// Changes taken since the base was made.
     pub(crate) weight: usize,
-    /// What all deltas over this base cost the budget until the last of them is gone.
+    /// The charge of all deltas over this base, until the last of them is gone.
     charge: Arc<Charge>,
 }
 
@@ -135,11 +135,11 @@ impl Delta {
     pub(crate) fn pager(&self) -> &Arc<Pager> {
         self.charge.pager()
     }
-    /// One more change comes, with so many bytes outside of what holds it.
+    /// Counts one more change, with `outside` heap bytes.
     pub(crate) fn count_change(&mut self, outside: usize) {
         self.count_changes(1, outside);
     }
-    /// So many changes come, with so many bytes outside of what holds them.
+    /// Counts `count` changes, with `outside` heap bytes.
     pub(crate) fn count_changes(&mut self, count: usize, outside: usize) {
         self.weight += count;
         self.charge.add(count * CHANGE_BYTES + outside);
@@ -164,7 +164,7 @@ impl Delta {
         self.altered[slot / 64] |= 1 << (slot % 64);
         self.vertex_mut(slot)
     }
-    /// The vertex to write to, made if it is not there; what others share is copied first.
+    /// The vertex to write to, made if it is missing; shared parts are copied first.
     fn vertex_mut(&mut self, slot: usize) -> &mut VertexDelta {
         let branch = Arc::make_mut(self.branches[slot / 256].get_or_insert_default());
         let leaf = Arc::make_mut(branch.leaves[slot / 16 % 16].get_or_insert_default());

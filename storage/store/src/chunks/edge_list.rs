@@ -1,7 +1,7 @@
-//! The edges of one vertex in one lane, as slices: of the base where the vertex is clean, of a kept list where it is dirty.
+//! The edges of one vertex in one lane, as slices: of the base where the vertex is clean, of a cached list where it is dirty.
 //!
-//! A kept list is one array: all neighbours, then the edge slots in the same order. Its first reader puts it together; every later
-//! reader of any snapshot that shares the list's delta reads slices. Cost: 8 bytes an edge of the dirty lists that are read.
+//! A cached list is one array: all neighbours, then the edge slots in the same order. Its first reader assembles it; every later reader of any
+//! snapshot that shares the list's delta reads slices. Cost: 8 bytes an edge of the dirty lists that are read.
 
 use crate::chunks::table::{EdgeSlots, EdgeTable, Lane};
 use model::{EdgeId, EdgeRef, VertexId};
@@ -10,13 +10,13 @@ use std::ops::Range;
 /// Edge slots beside a list of neighbours.
 #[derive(Clone, Copy, Debug)]
 enum Slots<'a> {
-    /// They count up from here.
+    /// Consecutive slots from this one.
     From(u32),
     Short(&'a [u16]),
     Given(&'a [u32]),
 }
 
-/// Neighbours in order, and what their edges' ids are made of.
+/// Neighbours in order, and the parts of their edges' ids.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeList<'a> {
     pub(crate) neighbours: &'a [u32],
@@ -160,7 +160,7 @@ impl<'a> EdgeRun<'a> {
         let whole = EdgeList::of_range(table, *offsets.first()? as usize..*offsets.last()? as usize);
         Some(EdgeRun { offsets, whole, first, lane })
     }
-    /// How many of the vertices, from the first on, have no more than so many edges together.
+    /// How many of the vertices, from the first on, have at most `edges` edges together.
     pub fn vertices_within(&self, edges: usize) -> usize {
         let begin = self.offsets[0] as usize;
         self.offsets[1..].partition_point(|end| *end as usize - begin <= edges)
@@ -181,7 +181,7 @@ impl<'a> EdgeRun<'a> {
     pub fn append_ids(&self, edges: usize, ids: &mut Vec<u64>) {
         self.whole.part(0..edges).push_ids(self.first, self.lane, ids);
     }
-    /// Appends the first edges, those of so many vertices.
+    /// Appends the edges of the first `vertices` vertices.
     pub fn append_edges(&self, vertices: usize, edges: &mut Vec<EdgeRef>) {
         let begin = self.offsets[0];
         for (vertex, ends) in (self.first..).zip(self.offsets[..=vertices].windows(2)) {
@@ -197,7 +197,7 @@ fn incoming(source: u32, lane: Lane, slot: u32) -> u64 {
     EdgeId::new(VertexId::from_dense(source).chunk(), lane.edge_type(), slot).0
 }
 
-/// What lies before and behind `vertex` in a sorted list.
+/// The parts of a sorted list before and after `vertex`.
 #[inline]
 pub(crate) fn without(list: &[u32], vertex: u32) -> (&[u32], &[u32]) {
     let start = list.partition_point(|other| *other < vertex);

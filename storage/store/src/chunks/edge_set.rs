@@ -1,7 +1,7 @@
 //! A small persistent set of edges beside one vertex: pairs of neighbour and edge slot, sorted.
 //!
-//! Few edges lie in a plain sorted vector; many lie in a persistent B-tree, so that one more edge at a hub copies one path of
-//! the tree and not the list. Cost of a copy plus an insertion: O(64) or O(log n).
+//! A few edges lie in a plain sorted vector; many lie in a persistent B-tree, so that one more edge at a hub copies one path of the tree and not the
+//! list. Cost of a copy plus an insertion: O(64) or O(log n).
 
 use imbl::OrdSet;
 use smallvec::SmallVec;

@@ -1,9 +1,9 @@
-//! Both ways of one edge type as one list a vertex, for readers that follow edges without looking at their direction.
+//! Both directions of one edge type as one list a vertex, for readers that follow edges in any direction.
 //!
-//! Idea: such a reader would look up two lists and copy them together for each vertex, which is three times the work of one flat list. Once a chunk
-//! was asked often enough to pay for it, its clean lists are put together once: outgoing, then incoming without the self-loops that were
-//! among the outgoing. The result lies beside the outgoing table it was made of, so every snapshot with the same tables shares it,
-//! and it goes with them. Cost: 4 bytes an edge and way, and 4 a vertex, charged to the budget.
+//! Idea: such a reader would look up two lists and concatenate them for each vertex, which is three times the work of one flat list. Once a chunk has
+//! been asked often enough to pay for it, its clean lists are joined once: outgoing, then incoming without self-loops, which are among the outgoing.
+//! The result is cached with the outgoing table it was made of, so every snapshot with the same tables shares it, and it is freed with them. Cost: 4
+//! bytes an edge and direction, and 4 a vertex, charged to the budget.
 
 use super::edge_list::without;
 use super::table::EdgeTable;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 /// Questions about a chunk after which its lists are joined: an eighth of its vertices.
 const QUESTIONS_MIN: u32 = CHUNK_SLOTS as u32 / 8;
 
-/// Where an outgoing table keeps the lists joined of it, and counts who asked for them.
+/// The joined lists cached with an outgoing table, and a count of the requests for them.
 #[derive(Debug, Default)]
 pub(crate) struct JoinedSlot {
     table: Mutex<Option<Arc<JoinedTable>>>,
@@ -24,7 +24,7 @@ pub(crate) struct JoinedSlot {
 }
 
 impl JoinedSlot {
-    /// The lists joined of these two tables; none as long as too few asked, or where there is no room.
+    /// The joined lists of these two tables; none after too few requests, or where there is no room.
     pub(crate) fn with(
         &self,
         outgoing: &EdgeTable,

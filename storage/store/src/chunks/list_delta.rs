@@ -1,4 +1,4 @@
-//! How the edges of one vertex in one lane differ from the base: those that came and those that are gone; and both merged with the base.
+//! Changes of one vertex's edges in one lane since the base: added and removed ones; and the merge with the base.
 
 use super::edge_set::{EdgeSet, neighbour_of, slot_of};
 use super::table::{EdgeTable, Lane};
@@ -16,7 +16,7 @@ pub(crate) struct ListDelta {
     kept: OnceLock<CachedList>,
 }
 
-/// A list put together for readers, and what it costs the budget.
+/// A list assembled for readers, and its charge to the budget.
 #[derive(Clone, Debug)]
 struct CachedList {
     list: Arc<[u32]>,
@@ -36,7 +36,7 @@ impl ListDelta {
         };
         &self.kept.get_or_init(kept).list
     }
-    /// What readers kept of it is forgotten: it is going to change.
+    /// Drops the cached list: the delta is going to change.
     pub(super) fn forget_kept(&mut self) {
         self.kept = OnceLock::new();
     }

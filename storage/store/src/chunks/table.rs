@@ -1,4 +1,4 @@
-//! The base adjacency of a chunk for one edge type and way: a small CSR over the chunk's slots.
+//! The base adjacency of a chunk for one edge type and direction: a small CSR over the chunk's slots.
 //!
 //! Invariants: `offsets` rises from 0 to `neighbours.len()`; the edges of a vertex are sorted by (neighbour, edge slot). Slots
 //! beyond the table have no edges. Where the slot of an edge equals its position, as a bulk load makes it, slots are implicit.
@@ -74,9 +74,9 @@ pub(crate) struct EdgeTable {
     pub(crate) offsets: Arc<[u32]>,
     pub(crate) neighbours: Arc<[u32]>,
     pub(crate) slots: EdgeSlots,
-    /// Position by edge slot, made when first asked for.
+    /// Position by edge slot, made on first use.
     positions: OnceLock<Box<[u32]>>,
-    /// Of an outgoing table: its lists joined with the incoming ones, for views that asked often (see `joined_lists`).
+    /// For an outgoing table: its lists joined with the incoming ones, for views with many requests (see `joined_lists`).
     pub(crate) joined: JoinedSlot,
 }
 

@@ -1,8 +1,8 @@
 //! Handing out ids before commit: vertex slots in open chunks by label set, edge slots by chunk and type.
 //!
-//! An id is handed out once: what an aborted transaction gives back may be handed out again, what was ever committed is not.
-//! One open chunk serves each label set. Writers that share it do not conflict (conflicts are by vertex), and a commit group
-//! copies it once for all of them; spreading writers over many open chunks would leave the ids sparse instead.
+//! An id is handed out once: ids of an aborted transaction may be handed out again, committed ones are not. One open chunk serves each label set.
+//! Writers that share it do not conflict (conflicts are by vertex), and a commit group copies it once for all of them; spreading writers over many
+//! open chunks would leave the ids sparse instead.
 
 use crate::StoreError;
 use crate::snapshots::root::Snapshot;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 /// Locks over which edge counters are spread, so that writers of different chunks rarely meet.
 const EDGE_SHARDS: usize = 16;
-/// Ids kept from aborted transactions for each label set or edge counter; more are forgotten.
+/// Returned ids of aborted transactions for each label set or edge counter; further ones are lost.
 const RETURNED_MAX: usize = 1024;
 
-/// Vertices in a row that go to one lane, where several are filled in turn.
+/// Consecutive vertices that go to one lane, where several are filled in turn.
 const LANE_RUN: u64 = 4;
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct EdgeCounter {
     returned: Vec<u32>,
 }
 
-/// Hands out chunk numbers that nobody else gets: where several processes write to one graph.
+/// Hands out chunk numbers uniquely, where several processes write to one graph.
 pub trait ChunkLeases: Send + Sync {
     /// A chunk number for this lane; chunks of different lanes should lie with different shards. [`StoreError::Full`] where none comes in time.
     fn take(&self, lane: u32) -> Result<ChunkNo, StoreError>;
@@ -69,12 +69,12 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// The allocator of one of several writers of a graph, by its number and how many there are, which fills chunks of so many lanes at a time.
+    /// The allocator of one of several writers of a graph, given its number and their count; fills chunks of `lanes` lanes at a time.
     pub fn leased(leases: Arc<dyn ChunkLeases>, (number, writers): (u32, u32), lanes: u32) -> Allocator {
         debug_assert!(number < writers && lanes > 0);
         Allocator { writer: Some(Writer { leases, number, writers, lanes }), ..Allocator::default() }
     }
-    /// As [`Allocator::edge`], of one of several writers: every edge of the chunk that others committed has a slot below `bound`.
+    /// As [`Allocator::edge`], for one of several writers: every edge of the chunk that others committed has a slot below `bound`.
     pub fn edge_above(
         &self,
         source: VertexId,

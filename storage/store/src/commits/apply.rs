@@ -30,7 +30,7 @@ impl Snapshot {
         walk::check()?;
         Ok(next)
     }
-    /// As [`Snapshot::apply`], of changes that nobody has committed: what is found in it is told to nobody else.
+    /// As [`Snapshot::apply`], of uncommitted changes: results of searches in it are cached for no other snapshot.
     pub fn apply_uncommitted(&self, changes: &[Change]) -> Result<Snapshot, StoreError> {
         let next = self.apply(self.commit_version(), &[changes])?;
         if next.root.uncommitted.is_some() {
@@ -39,8 +39,8 @@ impl Snapshot {
         let uncommitted = Some(self.root.catalog.names.clone());
         Ok(Snapshot::from_root(Root { uncommitted, ..next.root.copy() }))
     }
-    /// As [`Snapshot::apply`], on the share of one shard: an edge is written at those of its ends whose chunks are here. With it comes what the indexes
-    /// that were there have got and lost, in order.
+    /// As [`Snapshot::apply`], on the share of one shard: an edge is written at those of its ends whose chunks are in the share. Also returns the
+    /// entries that the existing indexes gained and lost, in order.
     pub fn apply_share(
         &self,
         commit_version: u64,
@@ -61,7 +61,7 @@ impl Snapshot {
         }
         draft.finish(self.root.commit_version)
     }
-    /// Chunks whose delta holds at least `changes_min` changes: what a compactor may compact.
+    /// Chunks whose delta holds at least `changes_min` changes: candidates for a compactor.
     pub fn chunks_to_compact(&self, changes_min: usize) -> Vec<ChunkNo> {
         let weight = |cell: &Cell| cell.delta().map_or(0, |delta| delta.weight);
         let due = self.root.directory.iter().filter(|(_, cell)| weight(cell) >= changes_min.max(1));

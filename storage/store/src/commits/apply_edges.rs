@@ -4,10 +4,10 @@
 //!   run       a->f  z->b  c->a  ...             in the order of the statements: each change meets two chunks anywhere in the graph
 //!   by end    a: out f, in c | b: in z | c: ...  each chunk is met once, and in it each leaf of its delta
 //! ```
-//! Idea: what is written to the lists of one vertex does not depend on those of another, so a run is sorted by vertex; the changes of one vertex
-//! stay in their order. Invariant: what comes out is what applying them one by one gives, errors included, though with several errors
-//! another may be told. Cost: a sort of two words a change; then a chunk costs its spine once, however many of its vertices are written to.
-//! An edge whose slot no edge of its chunk ever had is new without a search.
+//! Idea: writes to the lists of one vertex do not depend on those of another, so a run is sorted by vertex; the changes of one vertex stay in their
+//! order. Invariant: the result is that of applying them one by one, errors included, though with several errors another may be reported. Cost: a
+//! sort of two words a change; then a chunk costs its spine once, however many of its vertices are written to. An edge whose slot no edge of its
+//! chunk ever had is new without a search.
 
 use crate::StoreError;
 use crate::chunks::chunk::{Chunk, ChunkRead};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Changes from which on sorting them is worth its while.
 const RUN_MIN: usize = 32;
 
-/// And from this on it is cut: its ends are sorted in one go, which nothing ends.
+/// And at this length it is cut: its ends are sorted in one call, which cannot be ended.
 const RUN_MAX: usize = 1 << 18;
 
 /// A change of a run.
@@ -37,7 +37,7 @@ struct Step<'a> {
     properties: Option<&'a [(KeyId, Value)]>,
 }
 
-/// One end of a change: vertex, number of the step, and whether it is the source; so sorted as to be worked off.
+/// One end of a change: vertex, number of the step, and whether it is the source; sorts in the order of processing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct End(u64);
 

@@ -1,7 +1,7 @@
-//! Compaction beside commits: a chunk is compacted in a snapshot that nobody waits for, and the result is taken over by a later one.
+//! Compaction beside commits: a chunk is compacted in an old snapshot without holding up commits, and the result is taken over by a later one.
 //!
-//! Idea: a chunk that no commit touched meanwhile is the very same cell in both snapshots, so its compacted base fits both. Cost of taking it
-//! over: one pointer, however large the chunk.
+//! Idea: a chunk that no commit touched meanwhile has the same cell in both snapshots, so its compacted base fits both. Cost of taking it over: one
+//! pointer, however large the chunk.
 
 use crate::commits::draft::Draft;
 use crate::snapshots::root::Snapshot;

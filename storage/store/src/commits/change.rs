@@ -1,6 +1,6 @@
-//! What a transaction does, as data: the content of the commit log and of the change feed.
+//! Changes of a transaction, as data: the content of the commit log and of the change feed.
 //!
-//! A list of changes is encoded as a version byte, a count, and each change as a tag and its parts (varints; see
+//! A list of changes is encoded as a version byte, a count, and each change as a tag and its fields (varints; see
 //! docs/formats/chunk.md). Vertex and edge numbers are written whole: they are small while stores are small.
 
 use crate::StoreError;
@@ -78,7 +78,7 @@ pub enum Change {
     },
     /// A name gets its number.
     DefineName(NameDefinition),
-    /// An index is built over what exists, and kept from now on.
+    /// An index is built over the existing graph, and maintained from now on.
     CreateIndex(IndexDefinition),
     /// An index goes.
     DropIndex(IndexId),
@@ -88,7 +88,7 @@ pub enum Change {
     DropConstraint(String),
     /// An entry of the catalogue takes this content, or goes where there is none.
     SetEntry {
-        /// What it is about.
+        /// Its kind.
         kind: EntryKind,
         /// Its name.
         name: Arc<str>,
@@ -98,7 +98,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Bytes of its values, each counted in full: those that changes share until they are committed have a copy each in the graph.
+    /// Bytes of its values, each counted in full: values shared by changes until they are committed have a copy each in the graph.
     pub fn value_bytes(&self) -> usize {
         match self {
             Change::CreateVertex { properties, .. } | Change::CreateEdge { properties, .. } => {

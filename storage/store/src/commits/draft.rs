@@ -1,4 +1,4 @@
-//! The next snapshot in the making: working copies of the chunks that changes touch, and the root that is made of them.
+//! The next snapshot in the making: working copies of the changed chunks, and the new root.
 
 use crate::StoreError;
 use crate::chunks::chunk::{Base, Chunk, ChunkRead};
@@ -21,22 +21,22 @@ use model::schema::IndexId;
 use model::{ChunkNo, LabelSetId, VertexId, walk};
 use std::sync::Arc;
 
-/// What applying a change counts as work ([`walk::spend`]): some 200 ns and more.
+/// Units of work ([`walk::spend`]) that applying a change counts as: some 200 ns and more.
 pub(super) const CHANGE_UNITS: usize = 4;
 
 /// A chunk being written to, and the page of its base, unless the base is new.
 pub(super) struct Working {
     pub(super) chunk: Chunk,
     pub(super) page: Option<Arc<Page<Base>>>,
-    /// What keeps that in memory, where it could not be read again.
+    /// The pin that keeps the base in memory, where it could not be read again.
     pub(super) held: Option<Arc<Pin<Base>>>,
 }
 
-/// Which chunks are written to; changes of others are passed over.
+/// Which chunks are written to; changes of others are ignored.
 pub(crate) enum Part {
     /// All.
     Whole,
-    /// Those that are here: the others lie with other shards.
+    /// Those of this share: the others lie with other shards.
     Share,
     /// These, and nothing of the catalogue.
     Chunks(HashSet<ChunkNo, FixedState>),
@@ -50,7 +50,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) catalog: Catalog,
     pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
     pub(super) part: Part,
-    /// What the indexes of a share have got and lost so far.
+    /// Entries that the indexes of a share have gained and lost so far.
     pub(super) entry_changes: Vec<EntryChange>,
     counts: HashMap<Counter, i64, FixedState>,
 }
@@ -74,7 +74,7 @@ impl<'a> Draft<'a> {
             counts: HashMap::default(),
         }
     }
-    /// Is a change at this vertex to be written here?
+    /// Is a change at this vertex to be written to this part?
     pub(super) fn owns(&self, vertex: VertexId) -> bool {
         let chunk = vertex.chunk();
         match &self.part {
@@ -84,7 +84,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Does a change speak of what is written here, with one of its ends at least?
+    /// Does a change touch this part, with at least one of its ends?
     pub(super) fn is_concerned(&self, change: &Change) -> bool {
         match &self.part {
             Part::Whole | Part::Share => true,
@@ -123,7 +123,7 @@ impl<'a> Draft<'a> {
     /// Puts the working copies into the directory, compacting those whose delta is due.
     ///
     /// # Errors
-    /// The work of this thread is over.
+    /// The query of this thread was ended.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
         for (number, Working { chunk, page, held }) in self.chunks.drain() {
             let changed = chunk.delta.as_ref().map_or(0, |delta| delta.weight);
@@ -169,7 +169,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The delta to write one change to; `outside` is what its values take outside of the vertex.
+/// The delta to write one change to; `outside` is the heap bytes of its values.
 pub(super) fn delta_of<'c>(chunk: &'c mut Chunk, pager: &Arc<Pager>, outside: usize) -> &'c mut Delta {
     let delta = Arc::make_mut(chunk.delta.get_or_insert_with(|| Arc::new(Delta::new(pager))));
     delta.count_change(outside);

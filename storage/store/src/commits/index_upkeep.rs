@@ -1,4 +1,4 @@
-//! How a commit keeps the indexes: what they held for a vertex or an edge before a change, what they shall hold after it, and new ones.
+//! Maintenance of indexes by a commit: entries of a vertex or an edge before and after a change, and new indexes.
 
 use super::draft::{Draft, Part};
 use crate::StoreError;
@@ -12,7 +12,7 @@ use model::{EdgeRef, LabelSetId, VertexId};
 use std::sync::Arc;
 
 impl Draft<'_> {
-    /// What the indexes that `wanted` picks hold for a vertex with these labels.
+    /// The entries of a vertex with these labels in the indexes that `wanted` picks.
     pub(crate) fn index_keys(
         &mut self,
         vertex: VertexId,
@@ -36,7 +36,7 @@ impl Draft<'_> {
         }
         Ok(found)
     }
-    /// Brings the indexes from what they held for a vertex, or an edge that leaves it, to what they shall hold.
+    /// Replaces the entries of a vertex, or of an edge that leaves it, before a change by those after it.
     pub(crate) fn reindex(
         &mut self,
         vertex: VertexId,
@@ -55,14 +55,14 @@ impl Draft<'_> {
         }
         Ok(())
     }
-    /// Notes what an index of a share gets or loses.
+    /// Records an entry that an index of a share gains or loses.
     fn note(&mut self, at: usize, came: bool, vertex: VertexId, key: &IndexKey) {
         if matches!(self.part, Part::Share) {
             let entry = Entry { key: key.clone(), vertex: vertex.dense() };
             self.entry_changes.push(EntryChange { index: self.indexes[at].0, came, entry });
         }
     }
-    /// From what was prepared for it beside other commits, or from nothing. Whether it is unique is not for a share to say.
+    /// From a build prepared beside other commits, or from nothing. A share cannot check uniqueness.
     pub(crate) fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
         self.catalog.add_index(definition)?;
         self.flush()?;
@@ -81,7 +81,7 @@ impl Draft<'_> {
         self.indexes.push((definition.id, Arc::new(index)));
         Ok(())
     }
-    /// What the indexes that `wanted` picks hold for an edge.
+    /// The entries of an edge in the indexes that `wanted` picks.
     pub(crate) fn edge_index_keys(
         &mut self,
         edge: EdgeRef,
@@ -100,8 +100,8 @@ impl Draft<'_> {
 }
 
 impl Snapshot {
-    /// Builds an index beside commits, for the commit that will create it, or brings what was prepared before up to this snapshot.
-    /// Call it with the current snapshot, two or three times; then commit the change. It fails where the index is unique and the graph is not.
+    /// Builds an index beside commits, for the commit that will create it, or updates an earlier preparation to this snapshot. Call it with the
+    /// current snapshot, two or three times; then commit the change. It fails where the index is unique and the graph is not.
     pub fn prepare_index(&self, definition: &IndexDefinition) -> Result<(), StoreError> {
         let root = &self.root;
         let prepared = match root.prepared.take(definition) {
@@ -113,7 +113,7 @@ impl Snapshot {
         root.prepared.put(prepared);
         Ok(())
     }
-    /// Forgets what was prepared: the index will not be created after all.
+    /// Drops the preparation: the index will not be created after all.
     pub fn forget_prepared(&self, definition: &IndexDefinition) {
         self.root.prepared.take(definition);
     }

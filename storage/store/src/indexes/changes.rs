@@ -1,4 +1,4 @@
-//! What an index held and shall hold where two versions of a chunk differ.
+//! The entries of an index before and after, where two versions of a chunk differ.
 //!
 //! Cost: the deltas of both versions, where they share their base; else all of the chunk.
 
@@ -16,7 +16,7 @@ use model::{ChunkNo, EdgeTypeId, KeyId, Slot, VertexId, pace};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What the index holds for a slot of two versions of a chunk.
+/// The entries of a slot in two versions of a chunk.
 struct Comparison<'a> {
     catalog: &'a Catalog,
     definition: &'a IndexDefinition,
@@ -48,7 +48,7 @@ pub(crate) fn changed_slots(old: Option<&Arc<Cell>>, new: &Arc<Cell>) -> Vec<usi
     slots
 }
 
-/// Appends what an index held for the vertices of one chunk that changed, and what it shall hold for them.
+/// Appends the entries of an index before and after, for the changed vertices of one chunk.
 pub(crate) fn changed_entries(
     catalog: &Catalog,
     definition: &IndexDefinition,
@@ -77,8 +77,8 @@ pub(crate) fn changed_entries(
     Ok(())
 }
 
-/// Appends what such an index held and shall hold for the edges in which two versions of a chunk differ. Cost: their deltas, where they
-/// share their base.
+/// Appends the entries of such an index before and after, for the edges in which two versions of a chunk differ. Cost: their deltas, where they share
+/// their base.
 pub(crate) fn changed_edges(
     number: ChunkNo,
     (old, new): (Option<&Arc<Cell>>, &Arc<Cell>),

@@ -1,4 +1,4 @@
-//! What an index holds for the vertices of a chunk, or for the edges that leave them.
+//! The entries of an index for the vertices of a chunk, or for the edges that leave them.
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -12,7 +12,7 @@ use crate::versions::cell::Cell;
 use model::schema::{IndexDefinition, SchemaTarget};
 use model::{ChunkNo, EdgeId, EdgeRef, EdgeTypeId, KeyId, Slot, Value, VertexId, pace};
 
-/// Appends what an index over `definition` holds for the vertices of one chunk, or for the edges that leave them.
+/// Appends the entries of an index over `definition` for the vertices of one chunk, or for the edges that leave them.
 pub(crate) fn collect_entries(
     catalog: &Catalog,
     number: ChunkNo,
@@ -56,7 +56,7 @@ pub(crate) fn index_key(chunk: &impl ChunkRead, slot: usize, keys: &[KeyId]) -> 
     }
 }
 
-/// What an index over `keys` holds for an edge, whose source's chunk this is; none if one of the keys is null.
+/// The entry of an edge in an index over `keys`, given its source's chunk; none if one of the keys is null.
 pub(crate) fn edge_entry(chunk: &impl ChunkRead, edge: EdgeRef, keys: &[KeyId]) -> Option<Entry> {
     let value = |key: &KeyId| {
         let value = chunk.edge_property(edge.id.edge_type(), edge.id.slot(), *key);
@@ -76,7 +76,7 @@ pub(crate) fn edge_at(number: ChunkNo, slot: usize, edge_type: EdgeTypeId, packe
     }
 }
 
-/// Appends what an index over edges of this type holds for those that leave the vertices of one chunk.
+/// Appends the entries of an index over edges of this type for those that leave the vertices of one chunk.
 pub(crate) fn collect_edges(
     number: ChunkNo,
     cell: &Cell,

@@ -4,9 +4,9 @@
 //!   entry of an index over vertices    values of the keys                        | vertex
 //!   entry of an index over edges       values of the keys, edge's id, its target | source
 //! ```
-//! An edge is indexed if it has the type and none of the keys is null. Invariants: entries differ, since ids do; those with the same
-//! values lie together; what is found is exact. Cost: keys are kept one by one, some 100 bytes an edge in memory; a write costs what it
-//! costs in an index over vertices, however many edges its ends have.
+//! An edge is indexed if it has the type and none of the keys is null. Invariants: entries differ, since ids do; those with the same values are
+//! adjacent; results are exact. Cost: keys are stored one by one, some 100 bytes an edge in memory; a write costs the same as in an index over
+//! vertices, however many edges its ends have.
 
 use crate::StoreError;
 use crate::indexes::range::{Found, IndexRange, VertexTest};
@@ -74,7 +74,7 @@ impl Iterator for EdgeRange {
 }
 
 impl Index {
-    /// Edges whose first key lies between the bounds, as [`Index::range`] finds vertices.
+    /// Edges whose first key lies between the bounds, as [`Index::range`] for vertices.
     pub(crate) fn edge_range(
         self: &Arc<Index>,
         lower: Bound<&Value>,
@@ -85,7 +85,7 @@ impl Index {
             SchemaTarget::Vertices(_) => Err(StoreError::NoIndex(self.definition.id)),
         }
     }
-    /// Edges whose first keys equal `prefix`, as [`Index::seek`] finds vertices.
+    /// Edges whose first keys equal `prefix`, as [`Index::seek`] for vertices.
     pub(crate) fn seek_edges(&self, prefix: &[Value]) -> Result<Vec<EdgeRef>, StoreError> {
         let SchemaTarget::Edges(_) = self.definition.target else {
             return Err(StoreError::NoIndex(self.definition.id));

@@ -2,7 +2,7 @@
 //! keeps up to date anyway.
 //!
 //! Whole leaves between the bounds are counted, the leaf at each end by search where it is in memory, else by half; nothing is loaded. Error:
-//! half a leaf at each bound, and what deltas changed within it. Cost: two searches, and one addition a leaf up to
+//! half a leaf at each bound, and the deltas within it. Cost: two searches, and one addition a leaf up to
 //! [`LEAVES_COUNTED_MAX`]; beyond, leaves are taken to be equally full.
 
 use crate::chunks::column::PropertyRef;

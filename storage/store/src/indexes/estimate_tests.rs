@@ -1,4 +1,4 @@
-//! Estimates against what a range really finds, on keys of which some come very often.
+//! Estimates compared with the real sizes of ranges, on keys of which some are very frequent.
 
 use super::*;
 use crate::indexes::leaf::{LEAF_ENTRIES, LEAF_ENTRIES_MAX};

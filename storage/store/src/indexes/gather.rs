@@ -1,12 +1,12 @@
-//! Entries gathered for an index over much that is new: sorted parts, merged into leaves.
+//! Sorts many new entries for an index: sorted parts, merged into leaves.
 //!
 //! ```text
-//!   entries, chunk by chunk ─> a part: sorted, in blocks of one leaf's length ─┐  held, or put aside
-//!   leaves of the index that was there: a part as they are ────────────────────┴─ merged ─> leaves, held or emitted
+//!   entries, chunk by chunk ─> a part: sorted, in blocks of one leaf's length ─┐  held, or spilled
+//!   leaves of the existing index: a part as they are ──────────────────────────┴─ merged ─> leaves, held or emitted
 //! ```
-//! Invariant: at any moment whole entries are held only of the part that is open, of one block of each part, and of the leaf in the making;
-//! all else is in compact blocks, each forgotten when it is used up. Cost: one comparison an entry where parts follow one another, as ids
-//! that count up do, else as many as the parts' number has bits. The slow twin is [`Index::build`].
+//! Invariant: at any moment only the entries of the open part, of one block of each part, and of the leaf in the making are decoded; all others are
+//! in compact blocks, each freed when it is used up. Cost: one comparison an entry where parts follow one another, as ids that count up do, else as
+//! many as the parts' number has bits. The slow twin is [`Index::build`].
 
 use crate::StoreError;
 use crate::indexes::edges::not_unique;
@@ -23,7 +23,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// Entries of a part: few enough that the open part is small, so many that parts are few. Fewer where there is little room.
+/// Entries of a part: few enough that the open part is small, so many that parts are few. Fewer where memory is short.
 const PART_ENTRIES_MAX: usize = 1 << 17;
 /// Bytes that an entry of the open part takes, about.
 const OPEN_ENTRY_BYTES: usize = 64;
@@ -65,13 +65,13 @@ pub(crate) struct Gathered<'a> {
     definition: IndexDefinition,
     open: Vec<Entry>,
     parts: Vec<Vec<Block>>,
-    /// Bytes of the blocks that are held.
+    /// Bytes of the blocks in memory.
     held_bytes: usize,
     room: Option<Room<'a>>,
 }
 
 impl<'a> Gathered<'a> {
-    /// Nothing yet. With `room`, what does not fit is put aside.
+    /// Without entries. With `room`, blocks that do not fit are spilled.
     pub(crate) fn new(definition: &IndexDefinition, room: Option<Room<'a>>) -> Gathered<'a> {
         let (open, parts) = (Vec::new(), Vec::new());
         Gathered { definition: definition.clone(), open, parts, held_bytes: 0, room }
@@ -117,8 +117,8 @@ impl<'a> Gathered<'a> {
         self.parts.push(blocks);
         Ok(())
     }
-    /// The index; its leaves leave memory with `emit`, which has to be settled before they are read. Fails where it is unique and the
-    /// entries are not.
+    /// The index; with `emit` its leaves leave memory, and `emit` must be settled before they are read. Fails where it is unique and the entries are
+    /// not.
     pub(crate) fn index(mut self, emit: Option<&dyn Emit>, pager: &Arc<Pager>) -> Result<Index, StoreError> {
         self.close_part()?;
         let Gathered { definition, parts, room, .. } = self;
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Against the slow twin: counted up, at random, with repeated keys and with texts; held and put aside; onto an index that is there.
+    /// Compared with the slow twin: ascending, at random, with repeated keys and with texts; held and spilled; onto an existing index.
     #[test]
     fn what_is_gathered_is_the_index_built_at_once() {
         let mut state = 20_261_122_u64;

@@ -1,7 +1,7 @@
-//! A leaf of an index: a sorted run and what changed since it was made.
+//! A leaf of an index: a sorted run and the changes since it was made.
 //!
-//! Invariants: `removed` holds only entries of the run, `added` only entries not in it. When both together outgrow their share, they
-//! are merged with the run into a new one; a run that became too long is cut in two, an empty one is given up.
+//! Invariants: `removed` holds only entries of the run, `added` only entries not in it. When both together outgrow their share, they are merged with
+//! the run into a new one; a run that became too long is cut in two, an empty one is dropped.
 
 use crate::StoreError;
 use crate::chunks::column::PropertyRef;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// Entries of a new leaf.
 pub(crate) const LEAF_ENTRIES: usize = 4096;
-/// Entries above which a compacted leaf is cut: what a compaction copies at most, and with it the longest stop of a commit. No longer run is made, in
-/// memory or on disk.
+/// Entries above which a compacted leaf is cut: the most that a compaction copies, which bounds the longest stop of a commit. No longer run is made,
+/// in memory or on disk.
 pub(crate) const LEAF_ENTRIES_MAX: usize = 2 * LEAF_ENTRIES;
 /// Part of its run that a leaf's delta may be as long as: a sixteenth.
 const DELTA_SHARE: usize = 16;
@@ -33,7 +33,7 @@ pub(crate) struct Leaf {
     pub(crate) page: Arc<Page<IndexRun>>,
     pub(crate) added: OrdSet<Entry>,
     pub(crate) removed: OrdSet<Entry>,
-    /// What the deltas over this run cost the budget.
+    /// The charge of the deltas over this run.
     charge: Arc<Charge>,
 }
 

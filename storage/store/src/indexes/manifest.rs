@@ -1,4 +1,5 @@
-//! An index in a manifest: its definition and its leaves, written and read here alone, with one set of bounds (docs/formats/chunk.md, "Manifest").
+//! An index in a manifest: its definition and its leaves. Writer and reader are both here, with one set of bounds (docs/formats/chunk.md,
+//! "Manifest").
 //!
 //! A leaf with a short delta is written as its run's blob and that delta. One with a longer delta is compacted for the disk: it becomes the
 //! runs that a compaction in memory would give, none longer than `leaf::LEAF_ENTRIES_MAX`. Earlier versions wrote run and delta as one run, up to
@@ -31,12 +32,12 @@ pub(crate) struct IndexBlobs<'a, E> {
     pub(crate) runs: &'a mut Vec<(Arc<Page<IndexRun>>, BlobKey)>,
 }
 
-/// One leaf as it is written.
+/// One leaf as written.
 struct Row<'a> {
     first: Entry,
     known: RunKnown,
     blob: BlobKey,
-    /// The leaf whose delta goes with it.
+    /// The leaf whose delta is written with it.
     delta_of: Option<&'a Leaf>,
 }
 
@@ -55,7 +56,7 @@ pub(crate) fn write_index<E: From<StoreError>>(
     Ok(())
 }
 
-/// Writes the runs of a leaf that are not stored yet, and says what the manifest shall hold of it.
+/// Writes the runs of a leaf that are not stored yet, and returns its rows for the manifest.
 fn store_leaf<'a, E: From<StoreError>>(
     leaf: &'a Leaf,
     blobs: &mut IndexBlobs<'_, E>,

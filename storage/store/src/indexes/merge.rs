@@ -1,8 +1,8 @@
-//! A run and a delta merged into the next run, within a commit that others wait for.
+//! Merges a run and a delta into the next run, within a commit that others wait for.
 //!
-//! Idea: the delta is small and sorted, so it is walked, and what lies between its entries is copied in slices. Cost: a gallop for
-//! each delta entry, and one copy of the run's arrays (12 bytes an entry where keys are integers). Runs whose keys change
-//! their kind are built anew, as [`IndexRun::build`] does it: the slow twin of this file.
+//! Idea: the delta is small and sorted, so it is walked, and the entries between its own are copied in slices. Cost: a gallop for each delta entry,
+//! and one copy of the run's arrays (12 bytes an entry where keys are integers). Runs whose keys change their kind are built anew by
+//! [`IndexRun::build`], the slow twin of this file.
 
 use crate::chunks::column::TextRun;
 use crate::indexes::run::{Entry, IndexKey, IndexRun, RUN_TEXT_BYTES_MAX, RunKeys};

@@ -1,10 +1,9 @@
 //! Building an index while commits go on.
 //!
-//! Idea: the entries are collected from a snapshot, beside everybody; what was committed meanwhile is found by comparing the directory of
-//! that snapshot with the next one, and only chunks that differ are looked at, and in those that share their base only the
-//! vertices that changed. Each round takes less time than the last, so the commit that creates the index finds almost nothing left
-//! to do. Whatever was prepared, the index is the one that a build from nothing gives; only the time differs. Limit: see
-//! [`PREPARED_MAX`].
+//! Idea: the entries are collected from a snapshot, beside commits; later changes are found by comparing the directory of that snapshot with the next
+//! one: only chunks that differ are read, and of those that share their base only the changed vertices. Each round takes less time than the last, so
+//! the commit that creates the index finds almost nothing left to do. However it was prepared, the index equals one built from nothing; only the time
+//! differs. Limit: see [`PREPARED_MAX`].
 
 use crate::StoreError;
 use crate::indexes::changes::changed_entries;
@@ -52,7 +51,7 @@ impl Prepared {
     }
 }
 
-/// Would both hold the same? Names and numbers are given last.
+/// Would both have the same entries? Names and numbers are assigned last.
 fn is_for(prepared: &IndexDefinition, definition: &IndexDefinition) -> bool {
     prepared.target == definition.target
         && prepared.keys == definition.keys

@@ -101,7 +101,7 @@ fn within<'a>(entries: &'a OrdSet<Entry>, limits: &'a Limits) -> impl Iterator<I
         .take_while(|entry| limits.within_upper(PropertyRef::from(&entry.key.values()[0])))
 }
 
-/// Tells whether a vertex is shown to whoever reads.
+/// Tells whether a vertex is shown to the reader.
 pub(crate) type VertexTest = Box<dyn Fn(VertexId) -> Result<bool, StoreError> + Send + Sync>;
 
 /// The vertices of an index range, in the order of the index, from either end. A step fails where a leaf cannot be loaded.
@@ -142,7 +142,7 @@ impl IndexRange {
     pub(crate) fn shows(&self, vertex: VertexId) -> Result<bool, StoreError> {
         self.shown.as_ref().map_or(Ok(true), |shown| shown(vertex))
     }
-    /// A vertex that was found, and whether it is shown.
+    /// A vertex, and whether it is shown.
     fn verdict(&self, found: Option<VertexId>) -> Result<Option<(VertexId, bool)>, StoreError> {
         found.map(|vertex| Ok((vertex, self.shows(vertex)?))).transpose()
     }
@@ -215,7 +215,7 @@ impl DoubleEndedIterator for IndexRange {
 
 /// An entry that a range came to.
 pub(crate) enum Found<'a> {
-    /// At this place of a run.
+    /// At this position of a run.
     Stored(&'a IndexRun, usize),
     /// Of a delta.
     Added(Entry),

@@ -46,7 +46,7 @@ impl PartialOrd for IndexKey {
     }
 }
 impl Ord for IndexKey {
-    /// Lexicographic; a prefix comes before what extends it.
+    /// Lexicographic; a prefix comes before its extensions.
     fn cmp(&self, other: &IndexKey) -> Ordering {
         let (x, y) = (self.values(), other.values());
         order_prefix(x.iter().map(PropertyRef::from), y).then(x.len().cmp(&y.len()))
@@ -221,13 +221,13 @@ impl IndexRun {
     }
 }
 
-/// What is known of a run before it is loaded.
+/// Facts about a run that are known before it is loaded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunKnown {
     pub(crate) len: u64,
     /// Distinct among the first `width` values of its entries.
     pub(crate) distinct: u64,
-    /// Keys of its index: what an entry has behind them tells relationships apart.
+    /// Number of keys of its index: for indexes over edges, further parts of an entry distinguish relationships.
     pub(crate) width: usize,
 }
 

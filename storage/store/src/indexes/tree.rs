@@ -1,5 +1,4 @@
-//! An index at one snapshot: a copy-on-write tree of leaves, each a sorted run with a small delta; exact, so nothing found needs to be
-//! checked again.
+//! An index at one snapshot: a copy-on-write tree of leaves, each a sorted run with a small delta; exact, so results need no check.
 //!
 //! ```text
 //! Index ─ branches, up to 128 leaves each ─ leaf: run (a page, up to 8,192 entries) + added + removed
@@ -128,14 +127,14 @@ impl Index {
             leaf => Some(LeafPlace { leaf: leaf - 1, ..place }),
         }
     }
-    /// Leaves before this place.
+    /// Number of leaves before this place.
     pub(crate) fn leaves_before(&self, place: LeafPlace) -> usize {
         self.branches.iter().take(place.branch).map(|branch| branch.len()).sum::<usize>() + place.leaf
     }
     pub(crate) fn leaf_count(&self) -> usize {
         self.branches.iter().map(|branch| branch.len()).sum()
     }
-    /// The leaf behind all whose `first` passes; `passes` is true, then false, along the leaves.
+    /// The leaf after all whose `first` satisfies `passes`; `passes` is true, then false, along the leaves.
     pub(crate) fn partition_point(&self, passes: impl Fn(&Entry) -> bool) -> LeafPlace {
         let branch = self.branches.partition_point(|branch| passes(&branch[0].first));
         let Some(last) = branch.checked_sub(1) else { return LeafPlace { branch: 0, leaf: 0 } };
@@ -188,7 +187,7 @@ impl Index {
         }
         Ok(())
     }
-    /// Puts the leaves that a compaction made of one in its place.
+    /// Replaces a leaf by those that its compaction made.
     fn replace(&mut self, place: LeafPlace, compacted: Vec<Leaf>) {
         for leaf in &compacted {
             self.run_entries += leaf.page.known.len;

@@ -1,11 +1,11 @@
-//! A page: something immutable that is in memory or can be read again, as the pager wants it.
+//! A page: immutable content that is in memory or can be read again, as the pager decides.
 //!
 //! ```text
 //! made in memory ──> unstored ──(a checkpoint keeps it)──> stored, in memory <──(read / evicted)──> stored, away
 //! ```
-//! A reader gets a [`Read`], which keeps what it reads alive and never blocks the hand: an evicted page is freed when its last
-//! reader lets go. A [`Pin`] keeps a page in memory for long, for views that hand out slices. Cost of a read: an atomic
-//! pointer read and a mark; no reference count is touched that other readers touch.
+//! A reader gets a [`Read`], which keeps its content alive and never blocks the hand: an evicted page is freed when its last reader lets go. A
+//! [`Pin`] keeps a page in memory for long, for views that hand out slices. Cost of a read: an atomic pointer read and a mark; no reference count
+//! that other readers touch.
 
 use crate::StoreError;
 use crate::paging::pager::{Evict, Pager, SweepOutcome};
@@ -18,12 +18,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Who waits for a page that another loads asks so often whether its statement is over.
+/// How often a reader that waits for a page that another loads checks whether its statement is over.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What a page can hold.
+/// The content of a page.
 pub(crate) trait Paged: Send + Sync + Sized + 'static {
-    /// What is known of it without loading it, and checked when it is loaded.
+    /// Facts about it that are known without loading it, and checked when it is loaded.
     type Known: Send + Sync;
     fn decode(bytes: &[u8], known: &Self::Known) -> Result<Self, StoreError>;
     fn heap_bytes(&self) -> usize;
@@ -33,7 +33,7 @@ pub(crate) struct Page<T: Paged> {
     content: ArcSwapOption<T>,
     pub(crate) known: T::Known,
     blob: OnceLock<BlobKey>,
-    /// Bytes of the content, where it is in memory.
+    /// Bytes of the content while it is in memory.
     bytes: AtomicUsize,
     /// Was it read since the hand came by?
     mark: AtomicBool,
@@ -94,7 +94,7 @@ impl<T: Paged> Page<T> {
     pub(crate) fn blob(&self) -> Option<BlobKey> {
         self.blob.get().copied()
     }
-    /// It is stored from now on, and may be evicted.
+    /// The content is stored from now on, and may be evicted.
     pub(crate) fn set_stored(self: &Arc<Page<T>>, blob: BlobKey) {
         if self.blob.set(blob).is_ok() {
             self.pager.unstored.fetch_sub(self.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl<T: Paged> Page<T> {
         }
         Ok(Read(content))
     }
-    /// Another may load it meanwhile, perhaps from a machine that is lost: whoever waits for it ends when its own statement does.
+    /// Another reader may load it meanwhile, perhaps from a machine that is lost: a waiting reader ends when its own statement does.
     fn pins(&self) -> Result<MutexGuard<'_, usize>, StoreError> {
         loop {
             match self.pins.try_lock_for(LOOK_EVERY) {
@@ -154,7 +154,7 @@ impl<T: Paged> Page<T> {
     pub(crate) fn is_away(&self) -> bool {
         self.content.load().is_none() && self.pager.source().is_some_and(|source| source.is_remote())
     }
-    /// The content if it is in memory; leaves no mark.
+    /// The content if it is in memory; sets no mark.
     pub(crate) fn peek(&self) -> Option<Read<T>> {
         let content = self.content.load();
         content.is_some().then_some(Read(content))
@@ -205,7 +205,7 @@ impl<T: Paged> Drop for Page<T> {
     }
 }
 
-/// A page kept in memory, and its content.
+/// A pinned page, and its content.
 pub(crate) type Pinned<T> = (Pin<T>, Read<T>);
 
 /// Keeps a page in memory.

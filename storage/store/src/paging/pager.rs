@@ -1,11 +1,10 @@
-//! The memory budget of a store: what is held is counted here, and pages that can be read again make room by turns.
+//! The memory budget of a store: counts bytes in memory, and evicts pages that can be read again.
 //!
-//! Idea: a page (see `page`) that is stored and that no view pins may leave memory at any time; whoever reads it next loads it. CLOCK
-//! picks the one to leave: a hand goes round the pages in memory, takes the mark from those that were read since its last
-//! round, and evicts those without one. Invariants: pages that are not stored, or pinned, are never evicted; pins take at most half
-//! of the room that pages have, so the hand always finds something; deltas and other things that cannot be evicted are
-//! charged first, and where they take too much a checkpoint is asked for, which makes them evictable. Cost: a mark on a read
-//! page, a turn of the hand on a load; without a budget nothing but the counters.
+//! Idea: a page (see `page`) that is stored and that no view pins may leave memory at any time; its next reader loads it. CLOCK picks the one to
+//! evict: a hand goes round the pages in memory, clears the mark of those that were read since its last round, and evicts those without one.
+//! Invariants: pages that are not stored, or pinned, are never evicted; pins take at most half of the room that pages have, so the hand always finds
+//! something; deltas and other memory that cannot be evicted are charged first, and where they take too much a checkpoint is requested, which makes
+//! them evictable. Cost: a mark on a read page, a turn of the hand on a load; without a budget nothing but the counters.
 
 use crate::paging::source::ChunkSource;
 use parking_lot::Mutex;
@@ -14,20 +13,20 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// Part of the budget that pages keep however much deltas take: an eighth.
 const PAGES_SHARE_MIN: usize = 8;
-/// A checkpoint is asked for when what cannot be evicted before it takes more than this part of the budget: a quarter.
+/// A checkpoint is requested when memory that can be evicted only after it takes more than this part of the budget: a quarter.
 const UNSTORED_SHARE_MAX: usize = 4;
 /// Rounds the hand makes at most for one load: the first takes marks, the second evicts.
 const ROUNDS_MAX: usize = 2;
 
-/// What the hand found.
+/// The result of a sweep at a page.
 pub(crate) enum SweepOutcome {
     /// It stays.
     Stays,
-    /// It is not in memory any more.
+    /// It is no longer in memory.
     Left,
 }
 
-/// What the hand goes round.
+/// An entry that the hand visits.
 pub(crate) trait Evict: Send + Sync {
     /// Loses its mark, or leaves memory where it has none and may.
     fn turn(&self) -> SweepOutcome;
@@ -39,7 +38,7 @@ struct Clock {
     hand: usize,
 }
 
-/// Counters of what a store holds in memory, at one moment. Bytes are upper estimates: what versions share may be counted twice.
+/// Counters of a store's memory, at one moment. Bytes are upper estimates: parts that versions share may be counted twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PagingReport {
     /// Bytes that may be held; none where there is no budget.
@@ -50,9 +49,9 @@ pub struct PagingReport {
     pub unstored_bytes: u64,
     /// Of `page_bytes`, bytes that adjacency views read in place.
     pub pinned_bytes: u64,
-    /// Bytes of deltas, lists kept for readers, and views.
+    /// Bytes of deltas, cached lists, and views.
     pub version_bytes: u64,
-    /// Versions of chunks that somebody can see.
+    /// Versions of chunks that are still referenced.
     pub chunk_versions: u64,
     /// Pages read from storage since the store was opened.
     pub loads: u64,
@@ -82,7 +81,7 @@ pub(crate) struct Pager {
 }
 
 impl Pager {
-    /// A budget of so many bytes, or none.
+    /// A pager with this budget in bytes, or none.
     pub(crate) fn new(budget_bytes: Option<u64>) -> Arc<Pager> {
         let budget = budget_bytes.map_or(usize::MAX, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Arc::new(Pager {
@@ -108,7 +107,7 @@ impl Pager {
     pub(crate) fn has_budget(&self) -> bool {
         self.budget != usize::MAX
     }
-    /// Bytes that stored pages may take: what the rest leaves, and at least a share.
+    /// Bytes that stored pages may take: the rest of the budget, and at least a share.
     fn room(&self) -> usize {
         let taken = self.versions.load(Ordering::Relaxed) + self.unstored.load(Ordering::Relaxed);
         self.budget.saturating_sub(taken).max(self.budget / PAGES_SHARE_MIN)
@@ -116,11 +115,11 @@ impl Pager {
     fn stored(&self) -> usize {
         self.pages.load(Ordering::Relaxed).saturating_sub(self.unstored.load(Ordering::Relaxed))
     }
-    /// Would this many bytes more still leave the hand half of the room?
+    /// Would this many more pinned bytes still leave the hand half of the room?
     pub(crate) fn may_pin(&self, bytes: usize) -> bool {
         !self.has_budget() || self.pinned.load(Ordering::Relaxed) + bytes <= self.room() / 2
     }
-    /// Does memory fill with what only a checkpoint can make evictable?
+    /// Is memory filling with data that only a checkpoint can make evictable?
     pub(crate) fn wants_checkpoint(&self) -> bool {
         let unstored = self.unstored.load(Ordering::Relaxed) + self.versions.load(Ordering::Relaxed);
         self.has_budget() && unstored > self.budget / UNSTORED_SHARE_MAX
@@ -279,7 +278,7 @@ mod tests {
         assert_eq!((pager.has_budget(), pager.report().budget_bytes), (false, None));
     }
 
-    /// The hand takes marks first, then evicts until there is room, and forgets pages that are gone.
+    /// The hand clears marks first, then evicts until there is room, and forgets pages that are gone.
     #[test]
     fn the_hand_evicts_what_was_not_read() {
         let pager = Pager::new(Some(1_000));

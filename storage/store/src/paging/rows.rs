@@ -1,8 +1,8 @@
-//! Rows of a query in bytes, for what does not fit into its memory: column by column, each in the form that it has.
+//! Serialised rows of a query, for spilling: column by column, each in its own form.
 //!
-//! These bytes live as long as the query: there is no version and no checksum, and what reads them is what wrote them. Integers, floats,
-//! nulls and ends of texts are copied as they lie in memory, little-endian, so that a piece costs little more than a copy; whoever keeps
-//! the bytes may compress them. Values without a form of their own are written as the store writes properties.
+//! These bytes live as long as the query: they have no version and no checksum, and the same process reads and writes them. Integers, floats, nulls
+//! and ends of texts are copied as they lie in memory, little-endian, so that a piece costs little more than a copy; the caller may compress the
+//! bytes. Values without a form of their own are written as the store writes properties.
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer};
@@ -18,7 +18,7 @@ const VERTEX: u8 = 5;
 const EDGE: u8 = 6;
 const ANY: u8 = 7;
 
-/// Appends the rows of a batch to `bytes`. Its columns may be picks of others: what is written is what each row has.
+/// Appends the rows of a batch to `bytes`. Its columns may be picks of others: each row's own values are written.
 pub fn write_rows(batch: &Batch, bytes: &mut Vec<u8>) {
     let batch = batch.flatten();
     let mut writer = Writer::behind(std::mem::take(bytes));
@@ -31,7 +31,7 @@ pub fn write_rows(batch: &Batch, bytes: &mut Vec<u8>) {
 /// The rows that [`write_rows`] wrote, all of `bytes`.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] where they are not.
+/// [`StoreError::Corrupt`] where they are malformed.
 pub fn read_rows(bytes: &[u8]) -> Result<Batch, StoreError> {
     let mut reader = Reader::new(bytes, "rows put aside");
     let rows = reader.uint32()? as usize;

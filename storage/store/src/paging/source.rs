@@ -1,11 +1,11 @@
-//! Where stored bytes are read from again: keys of blobs, and whoever knows what is under them.
+//! Where stored bytes are read from again: keys of blobs, and the source that resolves them.
 
 use crate::StoreError;
 use crate::bytes::Reader;
 use std::fmt;
 use std::sync::Arc;
 
-/// Names stored bytes; only the source that made it knows what is in it.
+/// Names stored bytes; only the source that made it knows their content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlobKey(pub [u8; 20]);
 
@@ -15,7 +15,7 @@ impl fmt::Debug for BlobKey {
     }
 }
 
-/// To be called, from any thread, when what was asked for has come, or will not come.
+/// Called, from any thread, when a requested blob has come, or has failed.
 pub type Fetched = Arc<dyn Fn() + Send + Sync>;
 
 /// Where chunks and index runs are read from when first touched.
@@ -26,8 +26,9 @@ pub trait ChunkSource: Send + Sync {
     fn is_remote(&self) -> bool {
         false
     }
-    /// Asks for what is stored under these keys, where a read would wait for another machine, and says for how many: so often `fetched` is called. A read
-    /// behind the calls finds them at hand, or has to ask by itself after all. None where a read does not wait so, or too much is asked for.
+    /// Requests the content of these keys from another machine, where a read would wait for it, and returns how many requests were made: `fetched` is
+    /// called that often. A read after the calls finds the content in memory, or requests it again. Zero where a read does not wait, or too much is
+    /// requested.
     fn fetch(&self, keys: &[BlobKey], fetched: &Fetched) -> usize {
         let _ = (keys, fetched);
         0

@@ -1,13 +1,13 @@
-//! Where an import puts what does not fit into the memory it was given, and where its finished chunks go.
+//! Storage for the part of an import that exceeds its memory, and for its finished chunks.
 
 use super::source::BlobKey;
 use crate::StoreError;
 
 /// A file that only grows, and goes away with the import.
 pub trait Spill: Sync {
-    /// Writes bytes; where they are.
+    /// Writes bytes; returns their position.
     fn write(&self, bytes: &[u8]) -> Result<u64, StoreError>;
-    /// Reads so many bytes from there.
+    /// Reads `len` bytes from a position.
     fn read(&self, at: u64, len: usize) -> Result<Vec<u8>, StoreError>;
 }
 
@@ -15,11 +15,11 @@ pub trait Spill: Sync {
 pub trait Emit: Sync {
     /// Writes a chunk.
     fn put(&self, bytes: &[u8]) -> Result<BlobKey, StoreError>;
-    /// What was put can be read from here on.
+    /// Makes all emitted blobs readable.
     fn settle(&self) -> Result<(), StoreError>;
 }
 
-/// How much an import may hold, and where the rest goes.
+/// The memory bound of an import, and where the rest is spilled.
 #[derive(Clone, Copy)]
 pub struct Room<'a> {
     /// Bytes.

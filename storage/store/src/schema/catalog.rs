@@ -7,7 +7,7 @@ use model::schema::{ConstraintDefinition, IndexDefinition, IndexId, SchemaTarget
 use model::{EdgeTypeId, KeyId, LabelId, LabelSetId};
 use std::sync::Arc;
 
-/// What names mean and which rules hold, at one snapshot. Cheap to clone.
+/// The meaning of names and the rules in force, at one snapshot. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     pub(crate) names: Arc<NameTable>,
@@ -78,7 +78,7 @@ impl Catalog {
         self.constraints.iter().find(|constraint| constraint.name == name)
     }
 
-    /// What the interfaces keep: users, tenants, standing queries.
+    /// Entries that the interfaces store: users, tenants, standing queries.
     pub fn entries(&self) -> &Entries {
         &self.entries
     }

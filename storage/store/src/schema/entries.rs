@@ -1,7 +1,7 @@
-//! Named entries of the catalogue: what the interfaces keep with the graph, such as users, tenants and standing queries.
+//! Named entries of the catalogue: data that the interfaces store with the graph, such as users, tenants and standing queries.
 //!
-//! Idea: an entry is a kind, a name and bytes. The store knows nothing of their meaning; it keeps them in the commit log and in
-//! checkpoints as it keeps indexes and constraints, so that recovery, backups, history and replicas have them without code of their own.
+//! Idea: an entry is a kind, a name and bytes. The store knows nothing of their meaning; it keeps them in the commit log and in checkpoints like
+//! indexes and constraints, so that recovery, backups, history and replicas have them without code of their own.
 //! Invariant: no name, entry or catalogue is larger than the limits below. [`Entries::set`] alone changes entries, whether a change comes
 //! from a statement, the log or a manifest, so a reader accepts what a writer wrote.
 //! Cost: a change copies the table of its kind; a look-up is one of a B-tree.
@@ -20,12 +20,12 @@ pub const ENTRIES_MAX: usize = 1 << 17;
 /// Bytes of all names and entries together: a manifest holds them all.
 pub const ENTRIES_BYTES_MAX: usize = 64 << 20;
 
-/// What an entry is about. The number is on disks: only append. Kinds that a program does not know are kept as they are.
+/// The kind of an entry. The number is stored: only append. Kinds that a program does not know are kept as they are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntryKind(pub u8);
 
 impl EntryKind {
-    /// Someone who may log on, by name.
+    /// A user who may log on, by name.
     pub const USER: EntryKind = EntryKind(1);
     /// A tenant and its limits, by name.
     pub const TENANT: EntryKind = EntryKind(2);
@@ -56,7 +56,7 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Sets an entry, or removes it where there is no content. Removing what is not there does nothing.
+    /// Sets an entry, or removes it if there is no content. Removing a missing entry does nothing.
     ///
     /// # Errors
     /// [`StoreError::EntryRefused`] where a limit would be passed; nothing is changed then.
@@ -100,7 +100,7 @@ impl Entries {
     pub fn get(&self, kind: EntryKind, name: &str) -> Option<&Arc<[u8]>> {
         self.tables.get(&kind)?.get(name)
     }
-    /// All entries of a kind, or none. While nobody changes one of them, later catalogues share the same table.
+    /// All entries of a kind, or none. Later catalogues share the same table until one of its entries changes.
     pub fn table(&self, kind: EntryKind) -> Option<&Arc<EntryTable>> {
         self.tables.get(&kind)
     }

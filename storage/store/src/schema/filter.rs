@@ -1,4 +1,4 @@
-//! Which vertices a scan wants, by their labels alone.
+//! Filters of vertices by their labels alone.
 
 use model::LabelId;
 

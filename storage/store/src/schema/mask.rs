@@ -1,10 +1,10 @@
-//! What a restricted reader sees of the names and rules of a graph.
+//! The names and rules of a graph that a restricted reader sees.
 //!
-//! Idea: whether a vertex is shown depends on its label set alone, whether an edge is shown on its type and its two ends, whether a property
-//! is shown on its key and the label set or type that carries it. So a mask is one answer for each label set and each type, made once for a
-//! table of names. A label that is hidden has no number, and no label set contains it; an index that would tell of hidden values is left out.
-//! Invariant: what the mask does not know is hidden. Cost: one question for each label set and type when names change, or when the first vertex of a label set with an index comes or the
-//! last one goes; keys when first asked.
+//! Idea: whether a vertex is shown depends on its label set alone, whether an edge is shown on its type and its two ends, whether a property is shown
+//! on its key and the label set or type that carries it. So a mask is one answer for each label set and each type, made once for a table of names. A
+//! label that is hidden has no number, and no label set contains it; an index that would tell of hidden values is left out.
+//! Invariant: names that the mask does not know are hidden. Cost: one decision for each label set and type when names change, or when the first
+//! vertex of a label set with an index comes or the last one goes; for keys on first use.
 
 use crate::schema::catalog::Catalog;
 use crate::schema::names::NameTable;
@@ -13,7 +13,7 @@ use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, Index
 use model::{Direction, EdgeTypeId, KeyId, LabelSetId};
 use std::sync::{Arc, OnceLock};
 
-/// Who decides what a restricted reader sees, by names. The answers never change.
+/// Decides by names what a restricted reader sees. The answers never change.
 pub trait Visibility: Send + Sync {
     /// Is a vertex with exactly these labels shown?
     fn shows_vertex(&self, labels: &[&str]) -> bool;
@@ -38,7 +38,7 @@ impl Hidden {
     }
 }
 
-/// What carries properties: a label set or a type.
+/// A label set or an edge type, which carry properties.
 struct Carrier {
     shown: bool,
     keys: OnceLock<Hidden>,
@@ -60,11 +60,11 @@ pub(crate) struct Mask {
     names: Arc<NameTable>,
     indexes: Arc<Vec<IndexDefinition>>,
     constraints: Arc<Vec<ConstraintDefinition>>,
-    /// Label sets with a label that a rule is about, of which there are vertices. Whether there ever were any must not tell.
+    /// Label sets with a label that a rule is about, of which there are vertices. A reader must not learn whether there ever were any.
     inhabited: Vec<LabelSetId>,
     /// Is there a label set whose vertices are hidden?
     pub(crate) hides_vertices: bool,
-    /// May vertices be hidden, whether some are or not? What a reader is told is worked out by this, so that it does not tell which is so.
+    /// May vertices be hidden, whether some are or not? Answers to the reader depend on this alone, so that they do not tell which is so.
     pub(crate) may_hide_vertices: bool,
 }
 
@@ -134,7 +134,7 @@ impl Mask {
             && Arc::ptr_eq(&self.source.constraints, &catalog.constraints)
             && self.inhabited == inhabited(catalog, counts)
     }
-    /// Edge types that rules are about which may be told, each once, if it has to be asked which of them have edges that are shown.
+    /// Edge types of rules that may be shown, each once, where it has to be found out which of them have visible edges.
     pub(crate) fn ruled_edge_types(&self) -> Vec<EdgeTypeId> {
         if !self.may_hide_vertices {
             return Vec::new();
@@ -151,7 +151,7 @@ impl Mask {
         types.dedup();
         types
     }
-    /// The catalogue as it is shown, with the entries of this one. Rules about edges are left out of types of which no edge is shown.
+    /// The catalogue as it is shown, with the entries of this one. Rules about edges are left out for types without a visible edge.
     pub(crate) fn catalog(&self, of: &Catalog, has_shown_edges: impl Fn(EdgeTypeId) -> bool) -> Catalog {
         let is_told = |target: SchemaTarget| match target {
             SchemaTarget::Edges(edge_type) => !self.may_hide_vertices || has_shown_edges(edge_type),
@@ -194,7 +194,7 @@ impl Mask {
     pub(crate) fn shows_index(&self, index: IndexId) -> bool {
         self.indexes.iter().any(|shown| shown.id == index)
     }
-    /// May the size of an index be told, and what is in it be estimated? Not where it may have entries of what is hidden.
+    /// May the size of an index be shown, and its content be estimated? Not where it may have hidden entries.
     pub(crate) fn sizes_index(&self, index: IndexId) -> bool {
         let Some(index) = self.indexes.iter().find(|shown| shown.id == index) else { return false };
         match index.target {

@@ -1,12 +1,12 @@
 //! Names and their numbers: labels, edge types, property keys, and sets of labels.
 //!
-//! The interner is shared by all transactions and only grows: a number is handed out before the transaction that uses it commits,
-//! and stays valid whether or not it does. What no record carries yet ([`Names::undurable`]) is attached to the next committed
-//! record, so a replayed log defines every name before its first use. A checkpoint may hold names that no record carries, of transactions
-//! that were rolled back; it says how many are carried, so that the next record behind it still carries the others, and the past can be
-//! rebuilt without that checkpoint. Readers see an immutable [`NameTable`].
-//! Who looks for a label or edge type that is not known leaves a note ([`Missed`]): the name may come into being before the answer is
-//! used. Most new names nobody has looked for, and their first use concerns nobody else.
+//! The interner is shared by all transactions and only grows: a number is handed out before the transaction that uses it commits, and stays valid
+//! whether or not it does. Names that no record carries yet ([`Names::undurable`]) are attached to the next committed record, so a replayed log
+//! defines every name before its first use. A checkpoint may hold names that no record carries, of transactions that were rolled back; it says how
+//! many are carried, so that the next record behind it still carries the others, and the past can be rebuilt without that checkpoint. Readers see an
+//! immutable [`NameTable`].
+//! A look-up of an unknown label or edge type leaves a note ([`Missed`]): the name may be created before the answer is used. Most new names were
+//! never looked up, and their first use conflicts with no other transaction.
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Labels a store may know: a label id has 16 bits.
 pub const LABEL_COUNT_MAX: usize = 1 << 16;
-/// Property keys a store may know; far above use, it bounds what a runaway client can make us keep.
+/// Property keys that a store may know; far above use, it bounds the memory that a runaway client can take.
 pub const KEY_COUNT_MAX: usize = 1 << 24;
 /// Label sets a store may know; each used one has at least one chunk, so there cannot be more than chunks.
 pub const LABEL_SET_COUNT_MAX: usize = 1 << 20;
@@ -29,7 +29,7 @@ pub const LABEL_SET_COUNT_MAX: usize = 1 << 20;
 /// Bytes a name may have. Longer ones that earlier versions wrote are read.
 pub const NAME_BYTES_MAX: usize = 65_535;
 
-/// The limits above, as who passes one is told.
+/// The limits above, in messages.
 const LABELS: &str = "a graph has at most 65,536 labels";
 const EDGE_TYPES: &str = "a graph has at most 16,384 relationship types";
 const KEYS: &str = "a graph has at most 16,777,216 property keys";
@@ -45,8 +45,8 @@ const _: () = assert!(
 /// Names looked for in vain that are noted one by one; beyond these, every name counts as looked for.
 const MISSED_MAX: usize = 1 << 16;
 
-/// Labels and edge types that somebody looked for before they existed; one for a store, and it only grows. Hashes will do: two names that
-/// share one cost a retry.
+/// Labels and edge types that were looked up before they existed; one for a store, and it only grows. Hashes suffice: two names that share one cost a
+/// retry.
 #[derive(Debug, Default)]
 struct Missed {
     inner: RwLock<MissedInner>,
@@ -140,7 +140,7 @@ impl<T: ?Sized + std::hash::Hash + Eq> Clone for Table<T> {
 }
 
 impl Table<str> {
-    /// The same numbers; names that are not shown are empty, and nobody finds them.
+    /// The same numbers; hidden names are empty, and no look-up finds them.
     fn masked(&self, shows: impl Fn(u32, &str) -> bool) -> Table<str> {
         let mut masked = self.clone();
         for (number, name) in self.items.iter().enumerate() {
@@ -163,7 +163,7 @@ impl<T: ?Sized + std::hash::Hash + Eq> Table<T> {
         self.items.push(item);
         number
     }
-    /// Is `item` known as `number`, or the next one to define? An error where it contradicts what is known.
+    /// Is `item` known as `number`, or the next one to define? An error where it contradicts the table.
     fn define(&mut self, number: u32, item: &Arc<T>) -> Result<(), StoreError> {
         match self.items.get(number as usize) {
             Some(known) if known == item => Ok(()),
@@ -221,11 +221,11 @@ impl NameTable {
         }
         found.map(|number| EdgeTypeId(number as u16))
     }
-    /// Somebody asked for whatever labels there are: as if it had looked for all that will come.
+    /// A transaction read all labels: counts as a look-up of all future ones.
     pub fn miss_every_label(&self) {
         self.missed.every_label.store(true, Ordering::Relaxed);
     }
-    /// Did anybody ever look for a label or edge type that has come into being since there were so many?
+    /// Was a label or edge type looked up in vain that was created since there were this many?
     pub fn missed_since(&self, labels: usize, edge_types: usize) -> bool {
         let new_labels = self.labels.items.iter().skip(labels);
         let new_types = self.edge_types.items.iter().skip(edge_types);
@@ -268,7 +268,7 @@ impl NameTable {
     pub fn label_sets(&self) -> &[Arc<[LabelId]>] {
         &self.label_sets.items
     }
-    /// The same numbers, for a reader to whom some names are not shown: these have no number, and no label set contains them.
+    /// The same numbers, for a restricted reader: hidden names have no number, and no label set contains them.
     pub(crate) fn masked(
         &self,
         shows_label: impl Fn(&str) -> bool,
@@ -402,13 +402,13 @@ impl Names {
     pub fn new() -> Names {
         Names::default()
     }
-    /// An interner of its own that knows these names, all of them carried by records: names that it hands out are unknown to others.
+    /// An interner of its own that knows these names, all of them carried by records: names that it hands out are unknown to other interners.
     pub fn forked(table: Arc<NameTable>) -> Names {
         let durable = table.counts();
         Names { inner: RwLock::new(Inner { table, durable }), is_forked: true }
     }
-    /// May somebody who sees this catalogue meet a number that means nothing, or something else, to others who see it? So it is where an interner of
-    /// its own has handed out names beyond it; what one interner for all hands out holds for everybody.
+    /// May a reader of this catalogue meet a number that means nothing, or something else, to other readers? So it is where an interner of its own
+    /// has handed out names beyond it; numbers of the one shared interner hold for all.
     pub fn has_own_beyond(&self, known: &NameTable) -> bool {
         self.is_forked && self.inner.read().table.counts() != known.counts()
     }
@@ -455,7 +455,7 @@ impl Names {
         )?;
         Ok(LabelSetId(number))
     }
-    /// A name that is new must be one that is allowed; one that an older version took stays as it is.
+    /// A new name must be one that is allowed; one from an older version stays as it is.
     fn intern_name(
         &self,
         pick_mut: impl Fn(&mut NameTable) -> &mut Table<str>,
@@ -493,7 +493,7 @@ impl Names {
         }
         Ok(pick_mut(Arc::make_mut(&mut inner.table)).push(Arc::from(item)))
     }
-    /// Takes a definition from the log or a manifest: it is durable. Idempotent; an error if it contradicts what is known.
+    /// Takes a definition from the log or a manifest: it is durable. Idempotent; an error if it contradicts an earlier one.
     pub fn define(&self, definition: &NameDefinition) -> Result<(), StoreError> {
         let mut inner = self.inner.write();
         Arc::make_mut(&mut inner.table).define(definition)?;
@@ -514,7 +514,7 @@ impl Names {
     pub(crate) fn carried(&self) -> NameCounts {
         self.inner.read().durable
     }
-    /// So many of the names that a manifest defined are carried by records.
+    /// Sets how many of the names that a manifest defined are carried by records.
     pub(crate) fn set_carried(&self, carried: NameCounts) {
         self.inner.write().durable = carried;
     }

@@ -1,6 +1,6 @@
-//! What the planner may know for free: counts kept up to date with every commit.
+//! Statistics without cost for the planner: counts that every commit maintains.
 //!
-//! Counters are kept per label set, which partition the vertices; a question about a label sums over the sets that hold it.
+//! Counters are per label set, which partition the vertices; the count of a label is the sum over the sets that contain it.
 
 use crate::schema::filter::LabelFilter;
 use crate::schema::mask::Mask;
@@ -10,7 +10,7 @@ use model::schema::IndexId;
 use model::{Direction, EdgeTypeId, LabelId, LabelSetId};
 use std::sync::Arc;
 
-/// What is counted.
+/// The subject of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Counter {
     /// Vertices with this label set.
@@ -34,7 +34,7 @@ pub struct IndexStatistics {
 
 /// Estimates edges for a reader from whom vertices may be hidden.
 pub(crate) trait ShownEdges: Send + Sync {
-    /// Edges of this type met when those of so many shown vertices whose labels pass the filter are expanded one way, as far as both ends are shown.
+    /// Expected number of visible edges of this type when `vertices` visible vertices whose labels pass the filter are expanded in one direction.
     fn estimate(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter, vertices: u64)
     -> u64;
 }
@@ -45,7 +45,7 @@ pub struct Statistics {
     pub(crate) counts: OrdMap<Counter, u64>,
     pub(crate) indexes: Vec<IndexStatistics>,
     pub(crate) names: Arc<NameTable>,
-    /// Edges are counted by one end, so edges to hidden vertices are counted too: where vertices may be hidden, they are estimated.
+    /// Counts of edges are by one end, so they include edges to hidden vertices: where vertices may be hidden, edges are estimated.
     pub(crate) shown_edges: Option<Arc<dyn ShownEdges>>,
 }
 
@@ -57,12 +57,12 @@ impl std::fmt::Debug for Statistics {
 }
 
 impl Statistics {
-    /// Are the counts of edges exact? To a reader from whom vertices may be hidden they are estimates, from what it sees alone.
+    /// Are the counts of edges exact? For a reader from whom vertices may be hidden they are estimates, from visible data alone.
     pub fn counts_edges(&self) -> bool {
         self.shown_edges.is_none()
     }
-    /// Do all edges of these types that are met this way from anywhere start at vertices with this label? Of edges as they are
-    /// counted by the end that is shown: to a reader from whom the other end may be hidden it may say no where all that it sees do.
+    /// Do all edges of these types, followed in this direction from anywhere, start at vertices with this label? Decided by counts at the visible
+    /// end: for a reader from whom the other end may be hidden the answer may be no although all visible edges do.
     pub fn all_edges_near(&self, types: &[EdgeTypeId], direction: Direction, label: LabelId) -> bool {
         let count = |near: &LabelFilter| {
             types.iter().map(|edge_type| self.counted(*edge_type, direction, near)).sum::<u64>()
@@ -163,8 +163,8 @@ impl Statistics {
             Counter::Vertices(_) => None,
         })
     }
-    /// Edges of this type met when all vertices whose labels pass the filter are expanded this way; exact, if [`Statistics::counts_edges`]. Both
-    /// counts each way.
+    /// Edges of this type met when all vertices whose labels pass the filter are expanded in this direction; exact, if [`Statistics::counts_edges`].
+    /// `Both` counts each direction.
     pub fn edges_matching(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {
         match (&self.shown_edges, direction) {
             (None, _) => self.counted(edge_type, direction, near),
@@ -175,7 +175,7 @@ impl Statistics {
             (Some(shown), _) => shown.estimate(edge_type, direction, near, self.vertices_matching(near)),
         }
     }
-    /// As they are counted by one end.
+    /// The count by one end.
     fn counted(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {
         let (first, last) = (LabelSetId(0), LabelSetId(u32::MAX));
         let range = match direction {

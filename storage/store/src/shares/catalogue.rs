@@ -20,7 +20,7 @@ pub(super) fn write(catalog: &Catalog, wanted: bool, writer: &mut Writer) {
     catalog.entries.encode(writer);
 }
 
-/// Reads what [`write`] wrote into a catalogue, which keeps its names.
+/// Reads the output of [`write`] into a catalogue, which keeps its names.
 pub(super) fn read(reader: &mut Reader<'_>, catalog: &mut Catalog) -> Result<(), StoreError> {
     if reader.byte()? == 0 {
         return Ok(());

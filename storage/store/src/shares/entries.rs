@@ -1,4 +1,4 @@
-//! Entries of indexes in a share: what came and went, and all of them page by page.
+//! Entries of indexes in a share: changes, and all entries page by page.
 //!
 //! Invariant: a reader's index holds the entries of all shards, in one tree, as of the versions that its snapshot has.
 
@@ -18,7 +18,7 @@ const PAGE_ENTRIES_MAX: usize = 1 << 14;
 /// Bytes of values in one page, unless its first entry has more.
 const PAGE_BYTES_MAX: usize = 4 << 20;
 
-/// Writes what came and went; none where all is to be loaded.
+/// Writes the changes; none where all are to be loaded.
 pub(super) fn write_changes(changes: Option<&[&EntryChange]>, writer: &mut Writer) {
     writer.byte(u8::from(changes.is_some()));
     let changes = changes.unwrap_or_default();
@@ -30,7 +30,7 @@ pub(super) fn write_changes(changes: Option<&[&EntryChange]>, writer: &mut Write
     }
 }
 
-/// Reads what [`write_changes`] wrote.
+/// Reads the output of [`write_changes`].
 pub(super) fn read_changes(reader: &mut Reader<'_>) -> Result<Option<Vec<EntryChange>>, StoreError> {
     let is_told = reader.byte()? != 0;
     let mut changes = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn has_all(root: &Root) -> bool {
             .all(|(known, (_, index))| *known == *index.definition)
 }
 
-/// Brings the indexes up to what came and went.
+/// Applies changes of entries to the indexes.
 pub(super) fn bring_up(root: &mut Root, changes: Vec<EntryChange>) -> Result<(), StoreError> {
     let delta_min = root.options.index_delta_min;
     for EntryChange { index, came, entry } in changes {
@@ -70,7 +70,7 @@ pub(super) fn bring_up(root: &mut Root, changes: Vec<EntryChange>) -> Result<(),
 }
 
 impl Snapshot {
-    /// Entries of one index of a share, behind those that the reader has: what [`Snapshot::with_loaded_indexes`] asks a shard for.
+    /// Entries of one index of a share, after those that the reader has: the answer to a request of [`Snapshot::with_loaded_indexes`].
     pub fn index_page(&self, request: &[u8]) -> Result<Vec<u8>, StoreError> {
         let mut reader = Reader::checked(request, "request for an index")?;
         let (id, from) = (IndexId(reader.uint32()?), decode_entries(&mut reader)?.pop());
@@ -129,7 +129,7 @@ impl Snapshot {
 }
 
 impl Index {
-    /// Entries behind this one, as many as a page holds, and whether they are the last.
+    /// Entries after this one, one page, and whether they are the last.
     fn page_behind(&self, from: Option<&Entry>) -> Result<(Vec<Entry>, bool), StoreError> {
         let behind = |entry: &Entry| from.is_none_or(|from| entry > from);
         let mut place = from.map_or_else(|| self.partition_point(|_| false), |from| self.place_of(from));

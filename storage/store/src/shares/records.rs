@@ -1,7 +1,7 @@
-//! Records in a share: a reader brings up chunks that it has in memory by what was written to them, instead of fetching them anew.
+//! Records in a share: a reader updates chunks that it has in memory by the records that changed them, instead of fetching them anew.
 //!
-//! Invariant: a chunk that was brought up is what the shard has under the same version; where this cannot be had, the chunk is fetched on first touch.
-//! Its base is the one that was fetched once, whose version the shard need not have any more: so it is pinned until the delta is compacted into it.
+//! Invariant: an updated chunk equals the shard's under the same version; where this is impossible, the chunk is fetched on first touch. Its base is
+//! the one that was fetched once, whose version the shard may have dropped: so it is pinned until the delta is compacted into it.
 
 use crate::bytes::{Reader, Writer};
 use crate::chunks::chunk::{Base, ChunkMeta};
@@ -27,7 +27,7 @@ pub(super) fn write(parts: Option<&[&[u8]]>, writer: &mut Writer) {
     }
 }
 
-/// Reads what [`write`] wrote.
+/// Reads the output of [`write`].
 pub(super) fn read(reader: &mut Reader<'_>) -> Result<Option<Vec<Vec<Change>>>, StoreError> {
     let is_told = reader.byte()? != 0;
     let mut records = Vec::new();
@@ -38,14 +38,14 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<Option<Vec<Vec<Change>>>, 
     Ok(is_told.then_some(records))
 }
 
-/// Chunks of one shard that changed: what the reader is told of each.
+/// Changed chunks of one shard.
 pub(super) struct Changed {
     pub(super) chunks: Vec<(ChunkNo, BlobKey, ChunkMeta)>,
-    /// What was written to them, in order, where that is told.
+    /// The records that changed them, in order, where they are sent.
     pub(super) records: Option<Vec<Vec<Change>>>,
 }
 
-/// The new versions of chunks: those that are in memory are brought up by the records, the others are fetched on first touch.
+/// Takes new versions of chunks: those in memory are updated by the records, the others are fetched on first touch.
 pub(super) fn take(root: &mut Root, mut changed: Changed) -> Result<(), StoreError> {
     let known = |root: &Root, chunk| root.directory.get(chunk).and_then(|cell| cell.blob());
     changed.chunks.retain(|(chunk, key, _)| known(root, *chunk) != Some(*key));

@@ -1,8 +1,8 @@
 //! Following edges: a view of the adjacency for some edge types and a direction, made once per query.
 //!
-//! A view is one layer for each (type, way); see `layer`. A vertex of a one-layer view is a plain slice: of the base where it is
-//! clean (two loads more than flat CSR: the layer, its cell), of the kept list where it is dirty; no lock, no copy. A vertex with
-//! edges in several layers is assembled in the caller's scratch, and so is one whose page may leave memory. Layers are cached by the snapshot, so views of the same snapshot
+//! A view is one layer for each (type, direction); see `layer`. A vertex of a one-layer view is a plain slice: of the base where it is clean (two
+//! loads more than flat CSR: the layer, its cell), of the cached list where it is dirty; no lock, no copy. A vertex with edges in several layers is
+//! assembled in the caller's scratch, and so is one whose page may leave memory. Layers are cached by the snapshot, so views of the same snapshot
 //! share them.
 
 use crate::StoreError;
@@ -16,10 +16,10 @@ use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, VertexId, pace};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Edges of one list that are looked at where it is enough to know about how many are shown.
+/// Edges of one list that are read where an estimate of the visible ones suffices.
 pub const EDGES_PER_VERTEX: usize = 1_024;
 
-/// Buffers of [`AdjacencyView::edges`], kept by the caller from vertex to vertex.
+/// Buffers of [`AdjacencyView::edges`], reused by the caller from vertex to vertex.
 #[derive(Default, Debug, Clone)]
 pub struct EdgeScratch {
     neighbours: Vec<u32>,
@@ -40,7 +40,7 @@ pub struct AdjacencyView {
     layers: SmallVec<[Arc<Layer>; 2]>,
     /// The layer, where there is one; its lists are shown as they lie, unless something is hidden.
     only: Option<Arc<Layer>>,
-    /// Both ways of one type, where that is what is asked for.
+    /// Both directions of one type, if the view is of these.
     joined: Option<Arc<Joined>>,
     /// Are edges met from both ends? Then self-loops of incoming layers are left out.
     both: bool,
@@ -91,7 +91,7 @@ impl AdjacencyView {
     fn hides(&self) -> bool {
         self.hidden.near || self.hidden.far
     }
-    /// Is the vertex hidden whose edges are asked for?
+    /// Is the vertex whose edges are read hidden?
     #[inline]
     fn is_hidden(&self, vertex: u32) -> Result<bool, StoreError> {
         Ok(self.hidden.near && !self.snapshot.shows_dense(vertex)?)
@@ -144,8 +144,8 @@ impl AdjacencyView {
         }
         Ok(false)
     }
-    /// About how many edges there are at `vertex`: as many as [`AdjacencyView::degree`] says where some may be hidden of no more than
-    /// [`EDGES_PER_VERTEX`] in a list; of a longer one so many are looked at, spread over it.
+    /// Estimated number of edges at `vertex`: equal to [`AdjacencyView::degree`] where no list with hidden edges is longer than [`EDGES_PER_VERTEX`];
+    /// of a longer one this many are sampled, spread over it.
     ///
     /// # Errors
     /// A chunk cannot be read.
@@ -189,8 +189,8 @@ impl AdjacencyView {
             }
         })
     }
-    /// Neighbours of `vertex`, one for each edge: sorted within each layer, outgoing layers first. `scratch` is used only where
-    /// several layers have edges here.
+    /// Neighbours of `vertex`, one for each edge: sorted within each layer, outgoing layers first. `scratch` is used only where several layers have
+    /// edges of the vertex.
     #[inline(always)]
     pub fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
         if let Some(layer) = &self.only
@@ -209,7 +209,7 @@ impl AdjacencyView {
         }
         self.gather(vertex, scratch)
     }
-    /// What is shown of the only list of a vertex: the list itself, where that is all.
+    /// The visible part of the only list of a vertex: the list itself, if nothing is hidden.
     #[inline(never)]
     fn shown_in<'a>(
         &'a self,
@@ -266,7 +266,7 @@ impl AdjacencyView {
         }
         Ok(if scratch.is_empty() { first } else { scratch })
     }
-    /// The neighbours that are shown, in place where that is a list as it lies.
+    /// The visible neighbours, in place if they are a whole list.
     fn gather_shown<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
         if let [layer] = self.layers.as_slice()
             && let Some(list) = layer.held(vertex, self.snapshot.chunks())?
@@ -277,8 +277,8 @@ impl AdjacencyView {
         self.for_shown_parts(vertex, |_, part| scratch.extend_from_slice(part.neighbours))?;
         Ok(scratch)
     }
-    /// Edges of `vertex`: neighbours, and ids ([`EdgeId`]'s number) in the same order. The order is that of
-    /// [`AdjacencyView::neighbours`]. Ids are put together here; neighbours are, where several layers have edges here.
+    /// Edges of `vertex`: neighbours, and ids ([`EdgeId`]'s number) in the same order. The order is that of [`AdjacencyView::neighbours`]. Ids are
+    /// assembled here; neighbours are too, where several layers have edges of the vertex.
     pub fn edges<'a>(
         &'a self,
         vertex: u32,
@@ -345,8 +345,8 @@ impl AdjacencyView {
         })?;
         Ok((neighbours, ids))
     }
-    /// Appends the ids of both lists of a vertex whose joined list has this length; false where there are self-loops to be left out, or
-    /// a list is not held.
+    /// Appends the ids of both lists of a vertex whose joined list has this length; false where self-loops must be left out, or a list is not in
+    /// memory.
     #[inline]
     fn joined_ids(&self, vertex: u32, length: usize, ids: &mut Vec<u64>) -> Result<bool, StoreError> {
         let [out, into] = self.layers.as_slice() else { return Ok(false) };
@@ -412,7 +412,7 @@ impl AdjacencyView {
         let Some(layer) = self.only.as_ref().filter(|_| !self.hides()) else { return Ok(None) };
         layer.run(first, count, self.snapshot.chunks())
     }
-    /// Appends what [`AdjacencyView::for_each_edge`] calls with.
+    /// Appends the edges of [`AdjacencyView::for_each_edge`].
     pub fn append_edges(&self, vertex: u32, edges: &mut Vec<EdgeRef>) -> Result<(), StoreError> {
         if self.is_hidden(vertex)? {
             return Ok(());
@@ -423,7 +423,7 @@ impl AdjacencyView {
         }
         self.layers.iter().try_for_each(|layer| self.for_parts(layer, vertex, |part| append(layer, part)))
     }
-    /// Calls `found` with the parts of the lists of a shown vertex whose other ends are all shown, in the order of [`AdjacencyView::edges`].
+    /// Calls `found` with the parts of the lists of a visible vertex whose other ends are all visible, in the order of [`AdjacencyView::edges`].
     fn for_shown_parts(
         &self,
         vertex: u32,

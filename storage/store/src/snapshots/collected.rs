@@ -1,16 +1,16 @@
-//! Views of chunks by chunk number, collected as they are asked for, once enough was asked to pay for an array over all of them.
+//! Views of chunks by chunk number, collected on demand, after enough requests to pay for an array over all of them.
 
 use crate::paging::pager::{Charge, Pager};
 use model::ChunkNo;
 use std::sync::{Arc, OnceLock};
 
-/// Questions answered through the directory before an array over chunks is made: at least so many.
+/// Requests answered through the directory before an array over chunks is made: at least this many.
 pub(super) const QUESTIONS_MIN: u32 = 8;
 
-/// And one for so many chunks: a place in the array takes 16 bytes, a question through the directory some ten cache lines.
+/// And one for this many chunks: a slot of the array takes 16 bytes, a request through the directory some ten cache lines.
 const CHUNKS_PER_QUESTION: u32 = 16;
 
-/// Views by chunk number, collected as they are asked for.
+/// Views by chunk number, collected on demand.
 pub(crate) struct Collected<V> {
     pub(super) views: Box<[OnceLock<Arc<V>>]>,
     _charge: Charge,
@@ -26,13 +26,13 @@ impl<V> Collected<V> {
     pub(crate) fn get(&self, chunk: usize) -> Option<&V> {
         self.views.get(chunk)?.get().map(|view| &**view)
     }
-    /// Places it, unless somebody did before; what is there then. None beyond the bound.
+    /// Stores it, unless there is one already; returns the stored one. None beyond the bound.
     pub(crate) fn place(&self, chunk: usize, view: Arc<V>) -> Option<&V> {
         Some(self.views.get(chunk)?.get_or_init(|| view))
     }
 }
 
-/// Questions after which an array over so many chunks is worth its while.
+/// Requests after which an array over this many chunks is worthwhile.
 pub(crate) fn questions_for_array(bound: ChunkNo) -> u32 {
     QUESTIONS_MIN.max(bound / CHUNKS_PER_QUESTION)
 }

@@ -1,8 +1,8 @@
 //! The columns of one property key over all chunks, as a flat array over chunk numbers: for readers of vertices that come in no order.
 //!
-//! A reader who goes from chunk to chunk with each vertex spends more on finding the column than on reading it. So where much is read so, the
-//! columns are collected as they are asked for, and kept by the snapshot, as lists are (see `layer`). Each keeps its page in memory; where the
-//! pager refuses a pin, all readers of the snapshot go through the directory from then on. A layer knows nothing of what is hidden: restricted readers have none.
+//! A reader that goes from chunk to chunk with each vertex spends more on finding the column than on reading it. So after many such reads the columns
+//! are collected on demand, and cached by the snapshot, as lists are (see `layer`). Each keeps its page in memory; where the pager refuses a pin, all
+//! readers of the snapshot go through the directory from then on. A layer ignores restrictions: restricted readers have none.
 //!
 //! Cost: two loads from a vertex to a number. The array has some seventy bytes a chunk.
 
@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Vertices whose texts are asked for before dictionaries are made one: that costs a look-up for each text of each chunk.
+/// Requests for texts before the dictionaries are merged: that costs a look-up for each text of each chunk.
 const QUESTIONS_FOR_CODES: u32 = 4_096;
 
 /// All columns of one key.
@@ -31,7 +31,7 @@ pub(crate) struct ColumnLayer {
     key: KeyId,
     cells: Box<[OnceLock<ColumnView>]>,
     texts: Mutex<CommonTexts>,
-    /// Vertices whose texts were asked for.
+    /// Requests for texts.
     questions: AtomicU32,
     has_refused: AtomicBool,
     charge: Charge,
@@ -41,7 +41,7 @@ pub(crate) struct ColumnLayer {
 #[derive(Default)]
 struct CommonTexts {
     numbers: HashMap<Box<str>, u16, FixedState>,
-    /// Never changed: with new texts it is made anew.
+    /// Immutable: with new texts it is made anew.
     dictionary: Arc<Texts>,
 }
 
@@ -70,18 +70,18 @@ impl CommonTexts {
 struct ColumnView {
     numbers: DirectValues,
     column: Option<Arc<StoredColumn>>,
-    /// Where anything but a list of some vertex changed since the base was written: those are not to be read here.
+    /// The delta, where it changes anything but lists of vertices: the changed vertices are not read here.
     changed: Option<Arc<Delta>>,
     _pin: Pin<Base>,
 }
 
-/// A column of numbers that all vertices have, of whom none changed: read without a step between.
+/// A column of numbers that all vertices have, none of them changed: read directly.
 enum DirectValues {
     Integers(Arc<[i64]>),
     Floats(Arc<[f64]>),
-    /// Codes of the chunk's dictionary: by these, those of the common one, once enough was asked for it. The values lie in the column.
+    /// Codes of the chunk's dictionary, mapped to those of the common one after enough requests. The values lie in the column.
     Codes(OnceLock<Option<Box<[u16]>>>),
-    /// It is something else.
+    /// None of these.
     None,
 }
 
@@ -96,7 +96,7 @@ impl ColumnView {
         };
         ColumnView { numbers, column, changed, _pin: pin }
     }
-    /// The column, if what it says of this slot still holds.
+    /// The column, if its value for this slot is current.
     #[inline]
     fn column_at(&self, slot: usize) -> Option<&StoredColumn> {
         match &self.changed {
@@ -162,7 +162,7 @@ impl Gathered {
             Gathered::Codes(values, _) => values.len(),
         }
     }
-    /// A list without entries, with the room of the last if it is of this type.
+    /// An empty list, with the capacity of the last if it is of this type.
     fn take_integers(&mut self) -> Vec<i64> {
         let mut values =
             if let Gathered::Integers(values) = self { std::mem::take(values) } else { Vec::new() };
@@ -187,7 +187,7 @@ impl ColumnLayer {
     pub(crate) fn key(&self) -> KeyId {
         self.key
     }
-    /// Was there no room for a pin? Then readers go through the directory, and keep what they met last.
+    /// Was a pin refused? Then readers go through the directory, and keep the columns they met last.
     #[inline]
     pub(crate) fn has_refused(&self) -> bool {
         self.has_refused.load(Ordering::Relaxed)
@@ -219,7 +219,7 @@ impl ColumnLayer {
     pub(crate) fn has(&self, vertex: VertexId, chunks: Chunks<'_>) -> Result<bool, StoreError> {
         Ok(self.column_of(vertex, chunks)?.is_some())
     }
-    /// Was asked often enough for texts of codes? One more was now.
+    /// Were there enough requests for codes of texts? Counts this one.
     fn is_worth_codes(&self) -> bool {
         let known = self.questions.load(Ordering::Relaxed);
         known >= QUESTIONS_FOR_CODES || self.questions.fetch_add(1, Ordering::Relaxed) >= QUESTIONS_FOR_CODES
@@ -230,7 +230,7 @@ impl ColumnLayer {
         self.charge.add(codes.as_deref().map_or(0, size_of_val));
         codes
     }
-    /// The property of a vertex; none where it must be asked for another way.
+    /// The property of a vertex; none where it must be read another way.
     #[inline]
     pub(crate) fn get(
         &self,
@@ -239,8 +239,8 @@ impl ColumnLayer {
     ) -> Result<Option<PropertyRef<'_>>, StoreError> {
         Ok(self.column_of(vertex, chunks)?.map(|(column, slot)| column.get(slot)))
     }
-    /// The numbers that the first of these vertices have: up to the first that has none or one of another type, or that must be asked for another
-    /// way. Returns how many; `gathered` is overwritten.
+    /// The numbers of the first of these vertices: up to the first that has none or one of another type, or that must be read another way. Returns
+    /// how many; `gathered` is overwritten.
     pub(crate) fn gather(
         &self,
         vertices: &[VertexId],
@@ -328,7 +328,7 @@ mod tests {
         VertexId::new((number / SLOTS) as u32, (number % SLOTS) as u16)
     }
 
-    /// By key: integers that all have; floats of which some lack; texts, many and few; and what differs from chunk to chunk.
+    /// By key: integers that all have; floats that some lack; texts, many and few; and values that differ from chunk to chunk.
     fn value(key: u16, number: u64) -> Value {
         match key {
             4 => Value::string(format!("one of few {}", number % 7 + number / SLOTS)),
@@ -383,7 +383,7 @@ mod tests {
         }
     }
 
-    /// Read in any order, a property is what it is when it is asked for alone: also of vertices that changed, that are gone, that never were.
+    /// Read in any order, a property equals the one read alone: also of vertices that changed, that are gone, that never were.
     #[test]
     fn vertices_in_any_order_are_read_as_each_alone() {
         let clean = graph();

@@ -1,9 +1,9 @@
-//! How whoever answers questions reads a graph: one trait, answered by a [`Snapshot`], by a graph at one moment of a stream of commits
-//! (`standing`), and one day by other machines.
+//! The read interface of query engines: one trait, implemented by [`Snapshot`], by a graph at one moment of a stream of commits (`standing`), and one
+//! day by other machines.
 //!
-//! Idea: each method takes many vertices or edges, since a call may be a request over a network; what is found is shown to a `visit`, in
-//! the order of what was asked, borrowed where it lies. Names, counts and indexes are those of the catalogue, which every reader holds.
-//! Who follows edges asks once for an [`AdjacencyRead`] of their types and direction.
+//! Idea: each method takes many vertices or edges, since a call may be a request over a network; results are passed to a `visit`, in the order of the
+//! request, borrowed in place. Names, counts and indexes are those of the catalogue, which every reader holds. A reader that follows edges takes an
+//! [`AdjacencyRead`] of their types and direction once.
 //!
 //! Invariant: all answers are of one version of the graph. Cost: a dynamic call for each batch, and one for each entity shown.
 
@@ -21,7 +21,7 @@ use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, 
 
 /// The graph at one version. A vertex or an edge that is not there has no label set and no property.
 pub trait GraphRead: Send + Sync {
-    /// Names, indexes and constraints. Every index in it can be asked by [`GraphRead::seek`].
+    /// Names, indexes and constraints. Every index in it can be read by [`GraphRead::seek`].
     fn catalog(&self) -> &Catalog;
     /// Counts, which may lag behind the version.
     fn statistics(&self) -> &Statistics;
@@ -39,7 +39,7 @@ pub trait GraphRead: Send + Sync {
         key: KeyId,
         visit: &mut dyn FnMut(PropertyRef<'_>),
     ) -> Result<(), StoreError>;
-    /// Shows a property of each edge. What it shows for an edge that is gone is not promised.
+    /// Shows a property of each edge. The value for an edge that is gone is unspecified.
     fn read_edge_property(
         &self,
         edges: &[EdgeId],
@@ -88,10 +88,10 @@ pub trait GraphRead: Send + Sync {
 pub trait AdjacencyRead: Send + Sync {
     /// Shows the neighbours of each vertex as dense numbers, one for each edge. Those along one type in one direction ascend.
     fn neighbours(&self, vertices: &[VertexId], visit: &mut dyn FnMut(&[u32])) -> Result<(), StoreError>;
-    /// Shows the edges of each vertex in stored direction, with the vertex's place in `vertices`.
+    /// Shows the edges of each vertex in stored direction, with the vertex's index in `vertices`.
     fn edges(&self, vertices: &[VertexId], visit: &mut dyn FnMut(usize, EdgeRef)) -> Result<(), StoreError>;
-    /// Shows the edges that lead from one vertex to another, as they are followed here, with the pair's place in `pairs`; found by both
-    /// ends, however many edges they have.
+    /// Shows the edges that lead from one vertex to another in the view's direction, with the pair's index in `pairs`; found by both ends, however
+    /// many edges they have.
     fn between(
         &self,
         pairs: &[(VertexId, VertexId)],

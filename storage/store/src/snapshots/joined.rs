@@ -1,5 +1,5 @@
-//! Both ways of one edge type, for all chunks of a snapshot: the joined lists of each (see `joined_view`), collected as they are asked for. Dirty
-//! vertices, and those with edges one way alone, are left to the view of the adjacency.
+//! Both directions of one edge type, for all chunks of a snapshot: the joined lists of each (see `joined_view`), collected on demand. Dirty vertices,
+//! and those with edges in one direction only, are left to the view of the adjacency.
 
 use super::collected::{Collected, questions_for_array, split};
 use crate::StoreError;
@@ -14,7 +14,7 @@ pub(crate) struct Joined {
     edge_type: EdgeTypeId,
     bound: ChunkNo,
     places: OnceLock<Collected<JoinedView>>,
-    /// Questions before the places were made.
+    /// Requests before the array was made.
     questions: AtomicU32,
 }
 
@@ -39,7 +39,7 @@ impl Joined {
             ranked.keep(slot, list);
         }
     }
-    /// A vertex was asked for that is not ready.
+    /// Counts a request for a vertex that is not ready.
     pub(crate) fn ask(&self, vertex: u32, chunks: Chunks<'_>) -> Result<(), StoreError> {
         let (chunk, _) = split(vertex);
         let places = match self.places.get() {

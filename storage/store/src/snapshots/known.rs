@@ -1,9 +1,9 @@
-//! Which names of the graph a restricted reader knows: those that something it sees carries, or has carried when it looked before.
+//! The names that a restricted reader knows: those of visible data, now or at an earlier look.
 //!
-//! Idea: names are made once and stay, whatever carries them, so a table of names tells of what is hidden. A restricted reader knows a name once
-//! it has met it: on a vertex or an edge that is shown, with the property shown, or in an index or a constraint that is. What was met is kept by
-//! the restriction, for all its snapshots, as the table of names keeps what is known to all. Invariant: whether a name is known depends on what
-//! is shown alone. Cost: the counts tell of labels; edge types and property keys are looked for (see `name_search`).
+//! Idea: names are made once and stay, so a table of names tells of hidden data. A restricted reader knows a name once it has met it: on a visible
+//! vertex or edge, with a visible property, or in a visible index or constraint. Met names are kept by the restriction, for all its snapshots, as the
+//! table of names keeps those known to all. Invariant: whether a name is known depends on visible data alone. Cost: the counts tell of labels; edge
+//! types and property keys are searched for (see `name_search`).
 
 use crate::StoreError;
 use crate::schema::catalog::Catalog;
@@ -14,12 +14,12 @@ use model::KeyId;
 use model::schema::SchemaTarget;
 
 impl Sight {
-    /// Names, indexes and constraints as they are shown. Where it cannot be found out now of which types edges are shown, rules about these are left out.
+    /// Visible names, indexes and constraints. Where it cannot be found out now of which types edges are visible, rules about these are left out.
     #[inline]
     pub(crate) fn catalog_of<'a>(&'a self, snapshot: &Snapshot) -> &'a Catalog {
         if self.undecided.is_empty() { &self.catalog } else { self.decide(snapshot) }
     }
-    /// Found out outside of the place where it is kept: a search may pause.
+    /// Decided without holding the cell's lock: a search may pause.
     #[inline(never)]
     fn decide<'a>(&'a self, snapshot: &Snapshot) -> &'a Catalog {
         if let Some(known) = self.decided.get() {
@@ -42,11 +42,11 @@ impl Sight {
 }
 
 impl Snapshot {
-    /// Is it known which rules are shown? What [`Snapshot::catalog`] gives leaves some out where it could not be found out.
+    /// Is it known which rules are visible? Otherwise [`Snapshot::catalog`] leaves some out.
     pub fn has_catalog(&self) -> bool {
         self.sight.as_ref().is_none_or(|sight| sight.undecided.is_empty() || sight.decided.get().is_some())
     }
-    /// Does the reader know a label of this name? One from whom nothing is hidden knows every name that there is.
+    /// Does the reader know a label of this name? An unrestricted reader knows every name that there is.
     ///
     /// # Errors
     /// A chunk cannot be read.

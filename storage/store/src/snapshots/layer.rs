@@ -1,10 +1,10 @@
-//! One layer of a view: the adjacency of one edge type, followed one way, as a flat array over chunk numbers.
+//! One layer of a view: the adjacency of one edge type, followed in one direction, as a flat array over chunk numbers.
 //!
-//! The array is made only when a layer has been asked often enough to pay for it; until then each question goes through the
-//! directory, so a view for a handful of vertices of a large graph costs nothing to make. Its places are filled chunk by chunk on first
-//! touch, with what the version of the chunk keeps for all snapshots that share it (see `views`). Where the pager refuses the pin
-//! that this takes, because the graph is larger than the budget, each question reads the page anew and is answered by a copy. A layer
-//! belongs to one snapshot, which caches it, and is given the chunks of that snapshot with every question: holding it would make a cycle.
+//! The array is made only when a layer has had enough requests to pay for it; until then each request goes through the directory, so a view for a
+//! handful of vertices of a large graph costs nothing to make. Its slots are filled chunk by chunk on first touch, with the cached view of the
+//! chunk's version, which all snapshots share (see `views`). Where the pager refuses the pin that this takes, because the graph is larger than the
+//! budget, each request reads the page anew and is answered by a copy. A layer belongs to one snapshot, which caches it, and gets the chunks of that
+//! snapshot with every request: holding them would make a cycle.
 
 use crate::StoreError;
 use crate::chunks::edge_list::{EdgeList, EdgeRun};
@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Refused pins after which a layer is made anew, and at least as many as there are chunks.
 const REFUSALS_MIN: u32 = 4096;
-/// Edges of a list that count as one question more: what is not in the array is copied out.
+/// Edges of a list that count as one request more: lists outside of the array are copied.
 const EDGES_PER_QUESTION: usize = 64;
 
 /// All chunks in one lane.
@@ -37,7 +37,7 @@ impl Layer {
         let (questions, refusals) = (AtomicU32::new(0), AtomicU32::new(0));
         Layer { lane, bound, cells: OnceLock::new(), questions, refusals }
     }
-    /// Does it hold pages that may no longer be the ones asked for? Then the next view begins with a new layer.
+    /// Does it hold pages that may be out of date? Then the next view begins with a new layer.
     pub(crate) fn is_stale(&self) -> bool {
         self.refusals.load(Ordering::Relaxed) >= REFUSALS_MIN.max(self.bound)
     }
@@ -45,7 +45,7 @@ impl Layer {
     fn view(&self, chunk: usize) -> Option<&LaneView> {
         self.cells.get()?.get(chunk)
     }
-    /// The neighbours of a vertex of a chunk met before, unless its list is dirty and nobody read it yet; the fast path of everything.
+    /// The neighbours of a vertex of a chunk in the array, unless its list is dirty and not assembled yet; the fast path of everything.
     #[inline(always)]
     pub(crate) fn ready(&self, vertex: u32) -> Option<&[u32]> {
         let (chunk, slot) = split(vertex);
@@ -123,7 +123,7 @@ impl Layer {
             None => Ok(read(LaneRef::of(&cell.chunk()?, self.lane))),
         }
     }
-    /// The view of a chunk, if enough was asked and the pager has room for it.
+    /// The view of a chunk, after enough requests and if the pager has room for it.
     #[inline(never)]
     fn collect(&self, chunk: usize, chunks: Chunks<'_>) -> Result<Option<&LaneView>, StoreError> {
         let cells = match self.cells.get() {

@@ -1,10 +1,10 @@
-//! Where the bytes of a snapshot are.
+//! Memory usage of a snapshot.
 
 use crate::Snapshot;
 use crate::chunks::chunk::ChunkRead;
 use crate::paging::pager::PagingReport;
 
-/// Bytes a snapshot holds in memory, by what holds them; shared parts are counted once.
+/// Bytes of a snapshot in memory, by structure; shared parts are counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryReport {
     /// Chunks loaded.
@@ -21,7 +21,7 @@ pub struct MemoryReport {
     pub delta_bytes: usize,
     /// Indexes.
     pub index_bytes: usize,
-    /// The budget, and what all snapshots of the store hold of it.
+    /// The budget, and the usage of all snapshots of the store.
     pub paging: PagingReport,
 }
 
@@ -37,7 +37,7 @@ impl MemoryReport {
 }
 
 impl Snapshot {
-    /// Bytes held in memory, by what holds them.
+    /// Bytes in memory, by structure.
     pub fn memory(&self) -> MemoryReport {
         let mut report = MemoryReport { paging: self.root.pager.report(), ..MemoryReport::default() };
         for (_, cell) in self.root.directory.iter() {

@@ -1,11 +1,11 @@
-//! Searches of a restricted reader for something shown that carries a name, and what is kept of them.
+//! Searches of a restricted reader for visible data with a name, and their cached results.
 //!
-//! Idea: whether a chunk shows something depends on the versions of chunks alone, so a search that found nothing need not be done again: the next
-//! one looks at the chunks that have another version now. A vertex or a property lies in its chunk. An edge comes into sight where it is made or one of
-//! its ends is shown from now on, and both change the chunk of an end: so edges of changed chunks are looked at both ways, those of others one
-//! way. A search that was ended is taken up where it was, and the chunk where something was found is looked at first.
-//! Invariant: a search answers as one over all chunks would. What was found in what nobody committed is kept for that snapshot alone. Cost: chunks
-//! whose label sets, or the counts of edges at them, exclude it are not loaded.
+//! Idea: whether a chunk shows such data depends on the versions of chunks alone, so a search that found nothing need not be repeated: the next one
+//! reads only chunks with another version. A vertex or a property lies in its chunk. An edge becomes visible where it is made or one of its ends
+//! becomes visible, and both change the chunk of an end: so edges of changed chunks are searched in both directions, those of others in one. A search
+//! that was ended is resumed, and the chunk of an earlier hit is read first.
+//! Invariant: a search answers as one over all chunks would. Results from uncommitted changes are kept for that snapshot alone. Cost: chunks that
+//! label sets, or the counts of edges at them, exclude are not loaded.
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -38,7 +38,7 @@ fn has_name(names: &NameTable, name: NameNo) -> bool {
 }
 
 impl Sight {
-    /// What is known of the graph as it was committed, as far as it speaks of this name.
+    /// Earlier results on the committed graph, as far as they are about this name.
     fn committed(&self, root: &Root, name: NameNo) -> Option<&Searches> {
         let is_committed = root.uncommitted.as_ref().is_none_or(|names| has_name(names, name));
         is_committed.then_some(&*self.searches)
@@ -65,7 +65,7 @@ impl Sight {
     }
 }
 
-/// One search: what is looked for, and where it may be.
+/// One search: its name, and where it may occur.
 struct NameSearch<'a> {
     snapshot: &'a Snapshot,
     sight: &'a Sight,
@@ -73,7 +73,7 @@ struct NameSearch<'a> {
     key: Option<KeyId>,
     types: Vec<EdgeTypeId>,
     direction: Direction,
-    /// Label sets at which there are such edges, in this direction and in any.
+    /// Label sets with such edges, in this direction and in any.
     sets: [BTreeSet<LabelSetId>; 2],
     one_way: OnceCell<AdjacencyView>,
     both_ways: OnceCell<AdjacencyView>,
@@ -170,7 +170,7 @@ impl<'a> NameSearch<'a> {
             Some(key) => self.any_vertex(number, |vertex| self.shows_key_at(vertex, key, view)),
         }
     }
-    /// Has the chunk lists of such edges, and where a property is looked for one way, values of it?
+    /// Has the chunk lists of such edges, and where a property is searched in one direction, values of it?
     fn may_have_edges(&self, chunk: &ChunkRef<'_>, both_ways: bool) -> bool {
         let lanes = chunk.lanes();
         let is_lane = |lane: Lane| lanes.binary_search(&lane).is_ok();
@@ -221,7 +221,7 @@ impl<'a> NameSearch<'a> {
     fn count_passed(&self, chunk: ChunkNo) -> Result<(), StoreError> {
         if chunk.is_multiple_of(CHUNKS_PER_UNIT) { Ok(pace::spend(1)?) } else { Ok(()) }
     }
-    /// Looks where it may be, after what an earlier search found out.
+    /// Searches all chunks that may have it, resuming from an earlier search.
     fn run(&self, before: Option<&Searched>) -> Result<bool, StoreError> {
         let root = &self.snapshot.root;
         let is_changed =

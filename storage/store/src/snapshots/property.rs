@@ -1,5 +1,5 @@
-//! Reading one property of many entities: the chunk's column is looked up once for each run of ids in the same chunk, and columns are
-//! kept where ids jump to and fro between chunks.
+//! Reading one property of many entities: the chunk's column is looked up once for each run of ids in the same chunk, and columns are cached where
+//! ids jump to and fro between chunks.
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -54,7 +54,7 @@ pub fn push_values(column: &mut ColumnBuilder, values: PropertyValues<'_>) {
     }
 }
 
-/// How many ids come first that lie together, and their values if they are read as a whole.
+/// The length of the first run of ids in one chunk, and their values if they can be read as a whole.
 type ReadRun<R, I> = for<'r> fn(&'r mut R, &[I]) -> Result<(usize, Option<PropertyRun<'r>>), StoreError>;
 /// The value of one.
 type ReadOne<R, I> = for<'r> fn(&'r mut R, I) -> Result<PropertyRef<'r>, StoreError>;
@@ -89,10 +89,10 @@ fn in_a_row<I: Copy, P: PartialEq>(ids: &[I], number: impl Fn(I) -> u64, place: 
         && ids.iter().zip(0..).fold(true, |all, (id, at)| all & (number(*id) == number(*first).wrapping_add(at)))
 }
 
-/// Changes of chunk from which on columns are kept: readers of a few ids need none of it.
+/// Changes of chunk from which on columns are cached: readers of a few ids need no cache.
 const SWITCHES_MIN: u32 = 16;
-/// Columns kept by a reader, a place for each chunk number modulo this. Each keeps its page in memory while the reader lives, which is
-/// for one batch.
+/// Columns cached by a reader, a slot for each chunk number modulo this. Each keeps its page in memory while the reader lives, which is for one
+/// batch.
 const COLUMNS_KEPT: usize = 128;
 
 /// Neighbours in one chunk from which on their column is read as a whole.
@@ -108,7 +108,7 @@ impl<C> CachedColumns<C> {
     fn new() -> CachedColumns<C> {
         CachedColumns { switches: 0, columns: Vec::new() }
     }
-    /// Keeps the column that is left, and gives back what is kept at the place of another, if it is that one.
+    /// Caches the current column, and takes the cached column of another chunk, if its slot has that one.
     fn exchange(
         &mut self,
         left: Option<(usize, C)>,
@@ -196,7 +196,7 @@ impl<'a> PropertyReader<'a> {
         }
         self.run(vertices)
     }
-    /// Gathers what there is; false if that is nothing, or if these lie in one chunk and are read faster as a run.
+    /// Gathers the values that are in the layer; false if there are none, or if these lie in one chunk and are read faster as a run.
     fn gather(&mut self, vertices: &[VertexId]) -> Result<bool, StoreError> {
         let Some(layer) = &self.layer else { return Ok(false) };
         let [first, second, ..] = vertices else { return Ok(false) };
@@ -206,8 +206,8 @@ impl<'a> PropertyReader<'a> {
         let found = layer.gather(vertices, self.snapshot.chunks(), &mut self.gathered)?;
         Ok(found > 0)
     }
-    /// How many of the first vertices lie in one chunk, and their values, if all have one and nothing of them changed since the chunk was
-    /// written: else each is to be asked for ([`PropertyReader::get`]). None of none.
+    /// How many of the first vertices lie in one chunk, and their values, if all have one and none changed since the chunk was written: else each is
+    /// to be read by itself ([`PropertyReader::get`]). Zero of none.
     ///
     /// # Errors
     /// As [`PropertyReader::get`].
@@ -272,7 +272,7 @@ impl<'a> PropertyReader<'a> {
         }
         Ok(current.chunk.property_in(slot, self.key, current.column.as_deref()))
     }
-    /// Changes of chunk after which the columns of all are asked for: many, and many beside the chunks.
+    /// Changes of chunk after which the columns of all chunks are collected: many, in total and relative to the chunks.
     fn switches_for_layer(&self) -> u32 {
         SWITCHES_MIN.max(questions_for_array(self.snapshot.root.directory.bound()))
     }

@@ -39,7 +39,7 @@ impl Default for StoreOptions {
     }
 }
 
-/// Views of single lanes, made when first asked for and kept while the snapshot lives.
+/// Views of single lanes, made on first use and cached while the snapshot lives.
 #[derive(Default)]
 pub(crate) struct LayerCache {
     layers: Mutex<Vec<(Lane, Arc<Layer>)>>,
@@ -65,12 +65,12 @@ pub(crate) struct Root {
     pub(crate) pager: Arc<Pager>,
     /// Indexes being built beside commits; shared by all snapshots of a store.
     pub(crate) prepared: Arc<Prepared>,
-    /// Names that the commit has on which this stands, where it holds changes that nobody committed.
+    /// Names of the commit below, if it holds uncommitted changes.
     pub(crate) uncommitted: Option<Arc<NameTable>>,
 }
 
 impl Root {
-    /// The same graph, to be changed before anyone sees it; views are made anew.
+    /// The same graph, to be changed before it is published; views are made anew.
     pub(crate) fn copy(&self) -> Root {
         Root {
             commit_version: self.commit_version,
@@ -94,7 +94,7 @@ impl Root {
 #[derive(Clone)]
 pub struct Snapshot {
     pub(crate) root: Arc<Root>,
-    /// Whom it is shown to, where not everything is.
+    /// The reader's restriction, if there is one.
     pub(crate) sight: Option<Arc<Sight>>,
 }
 
@@ -125,8 +125,8 @@ impl Snapshot {
             uncommitted: None,
         })
     }
-    /// The same graph, which keeps `lease` alive as long as it or a snapshot made from it by changes is read: whoever gave the lease
-    /// knows then that stored bytes may still be asked for.
+    /// The same graph, which keeps `lease` alive as long as it or a snapshot made from it by changes is read: by the lease its owner knows that
+    /// stored bytes may still be read.
     pub fn leased(&self, lease: Lease) -> Snapshot {
         let leased = Snapshot::from_root(Root { lease: Some(lease), ..self.root.copy() });
         Snapshot { sight: self.sight.clone(), ..leased }
@@ -134,12 +134,12 @@ impl Snapshot {
     pub(crate) fn from_root(root: Root) -> Snapshot {
         Snapshot { root: Arc::new(root), sight: None }
     }
-    /// The graph itself, where what is shown of it is not all.
+    /// The unrestricted graph.
     #[must_use]
     pub fn unmasked(&self) -> Snapshot {
         Snapshot { root: self.root.clone(), sight: None }
     }
-    /// Is it as it was committed? Not where it holds changes that nobody has committed ([`Snapshot::apply_uncommitted`]).
+    /// Is it as it was committed? Not where it holds uncommitted changes ([`Snapshot::apply_uncommitted`]).
     pub fn is_committed(&self) -> bool {
         self.root.uncommitted.is_none()
     }
@@ -177,7 +177,7 @@ impl Snapshot {
         u32::try_from(self.root.directory.bound() as u64 * CHUNK_SLOTS as u64).unwrap_or(u32::MAX)
     }
 
-    /// Its chunks, for those who keep views of them.
+    /// Its chunks, for views of them.
     #[inline]
     pub(crate) fn chunks(&self) -> Chunks<'_> {
         Chunks { directory: &self.root.directory, pager: &self.root.pager }

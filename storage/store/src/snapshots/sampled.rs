@@ -1,10 +1,9 @@
-//! What a reader from whom vertices may be hidden is told of how many edges there are: an estimate from a sample of what it sees.
+//! Estimates of edge counts for a reader from whom vertices may be hidden, from a sample of visible data.
 //!
-//! Edges are counted by one end, so the counts tell of edges whose other end is hidden. A plan that was made by them would tell, too. So the
-//! degrees of some vertices of each set of labels are looked at, as the reader sees them; of a few vertices all, so that the estimate is exact. So edges
-//! that few vertices have are met, where these have labels of their own. Invariant: an estimate depends on what is shown alone, and on the
-//! places where it lies. Cost: at most [`SETS_MAX`] times [`SAMPLE_VERTICES`] lists for each type, direction and filter that is asked about, once for
-//! each root.
+//! Edges are counted by one end, so the counts tell of edges whose other end is hidden. A plan made by them would tell, too. So the degrees of some
+//! vertices of each label set are read, as the reader sees them; of a few vertices all, so that the estimate is exact. So edges of few vertices are
+//! met, where these have labels of their own. Invariant: an estimate depends on visible data alone, and on its positions. Cost: at most [`SETS_MAX`]
+//! times [`SAMPLE_VERTICES`] lists for each type, direction and filter of an estimate, once for each root.
 
 use crate::StoreError;
 use crate::schema::filter::LabelFilter;
@@ -16,18 +15,18 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
-/// Vertices that a sample has, of which estimates are made for a reader from whom some may be hidden.
+/// Vertices of a sample for estimates for a reader from whom some may be hidden.
 pub const SAMPLE_VERTICES: usize = 512;
 /// Sets of labels that have a sample of their own; where there are more, one sample stands for all.
 const SETS_MAX: usize = 64;
 /// Chunks that a sample of many vertices comes from.
 const SAMPLE_CHUNKS: usize = 16;
-/// Estimates that are kept for one root; beyond, all are forgotten.
+/// Estimates that are cached for one root; beyond, all are dropped.
 const ESTIMATES_MAX: usize = 1_024;
 
 type EdgeQuestion = (EdgeTypeId, Direction, LabelFilter);
 
-/// Estimates for one reader of one root. Neither is kept alive by it.
+/// Estimates for one reader of one root. It keeps neither alive.
 pub(crate) struct SampledEdges {
     root: Weak<Root>,
     sight: Weak<Sight>,
@@ -119,7 +118,7 @@ impl Snapshot {
         let share = vertices as f64 / sample.len() as f64;
         Ok(if share <= 1.0 { edges } else { (edges as f64 * share) as u64 })
     }
-    /// Vertices that pass the filter, spread over the graph: all, where there are no more than `wanted`, else about so many.
+    /// Vertices that pass the filter, spread over the graph: all, where there are no more than `wanted`, else about `wanted`.
     ///
     /// # Errors
     /// A chunk cannot be read.

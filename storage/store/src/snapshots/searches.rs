@@ -1,7 +1,7 @@
-//! What is kept of a restricted reader's searches: the names that it has met, and where others were looked for in vain (see `name_search`).
+//! Cached searches of a restricted reader: the names that it has met, and chunks where others were searched in vain (see `name_search`).
 //!
-//! Invariant: what is kept of a search is true of the versions of chunks that it names. Cost: 8 bytes a chunk for each snapshot of which a search is kept,
-//! charged to the budget; [`SEARCHES_MAX`] searches.
+//! Invariant: a cached search is true of the versions of chunks that it names. Cost: 8 bytes a chunk for each snapshot with a cached search, charged
+//! to the budget; [`SEARCHES_MAX`] searches.
 
 use crate::paging::pager::Charge;
 use crate::schema::met::{MetNames, NameNo};
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Searches that are kept for one reader; of more, the one that was done longest ago goes.
+/// Searches that are cached for one reader; beyond, the oldest is dropped.
 const SEARCHES_MAX: usize = 64;
 
 /// Which version each chunk of a graph has.
@@ -38,7 +38,7 @@ fn version_of(directory: &Directory, chunk: ChunkNo) -> u64 {
     directory.get(chunk).map_or(0, |cell| cell.version)
 }
 
-/// What is kept of one search.
+/// The cached result of one search.
 #[derive(Clone)]
 pub(crate) struct Searched {
     pub(crate) name: NameNo,
@@ -51,7 +51,7 @@ pub(crate) struct Searched {
     pub(crate) hit: Option<ChunkNo>,
 }
 
-/// What one reader has met, and its searches.
+/// The names that one reader has met, and its searches.
 #[derive(Default)]
 pub(crate) struct Searches {
     met: MetNames,
@@ -64,7 +64,7 @@ impl Searches {
     pub(crate) fn has_met(&self, name: NameNo) -> bool {
         self.met.has(name)
     }
-    /// It stays met: what is kept of searches for a property key is of no more use.
+    /// It stays met: cached searches for a property key are of no more use.
     pub(crate) fn add_met(&self, name: NameNo) {
         self.met.add(name);
         if !matches!(name, NameNo::EdgeType(_)) {

@@ -1,12 +1,12 @@
 //! A snapshot as a restricted reader sees it.
 //!
-//! Idea: the restriction lies below everything that reads. A [`Snapshot`] with a sight answers each question as the same graph would from
-//! which all that is hidden was removed: hidden vertices are not there, nor edges of hidden types or with a hidden end; a hidden property is
-//! null; a hidden label is carried by nobody. No engine and no interface has to know of it.
-//! Invariant: whatever leaves a snapshot with a sight passed it. Commits are made of snapshots without one.
-//! Cost: a snapshot without a sight pays one test where it is asked. With one, edges of types that the counts show no hidden vertex to have are
-//! read as without. Any other edge costs a look at a bit of the far end: what versions of chunks keep for this reader (see `shown`) is copied into
-//! arrays of [`SEGMENT_CHUNKS`] chunks as it is asked for, once enough was asked to pay for it. A list that turns out to be shown whole is not copied.
+//! Idea: the restriction lies below everything that reads. A [`Snapshot`] with a sight answers each read like a graph without the hidden data: hidden
+//! vertices do not exist, nor edges of hidden types or with a hidden end; a hidden property is null; no vertex carries a hidden label. No engine and
+//! no interface has to know of it.
+//! Invariant: every answer of a snapshot with a sight is filtered by it. Commits are made of snapshots without one.
+//! Cost: a snapshot without a sight pays one test a read. With one, edges of types that by the counts have no hidden ends are read as without. Any
+//! other edge costs a test of a bit of the far end: the bits cached with versions of chunks for this reader (see `shown`) are copied into arrays of
+//! [`SEGMENT_CHUNKS`] chunks on demand, after enough requests. A list that is visible as a whole is not copied.
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -29,8 +29,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Readers whose sights one root keeps. Of more, the one goes that nobody uses and that was asked for longest ago; where all are in use, the one
-/// that was asked for longest ago: it is worked out again when it is asked for.
+/// Readers whose sights one root caches. Beyond, the least recently used sight that is not in use is dropped; if all are in use, the least recently
+/// used one: it is computed again on demand.
 const SIGHTS_MAX: usize = 64;
 
 /// Edges of one list that are looked at for one unit of work.
@@ -39,8 +39,8 @@ pub(crate) const EDGES_PER_UNIT: u64 = 64;
 /// Multiplier of a linear congruential generator (Knuth's MMIX).
 const MIX: u64 = 6_364_136_223_846_793_005;
 
-/// What is hidden from a reader, in any snapshot of one store. Its latest mask is cached; its sights are kept by the roots that they are of, so
-/// that none outlives its root.
+/// The restriction of a reader, for any snapshot of one store. Its latest mask is cached; its sights are cached by their roots, so that none outlives
+/// its root.
 pub struct Restriction {
     visibility: Arc<dyn Visibility>,
     reader: ReaderId,
@@ -50,20 +50,20 @@ pub struct Restriction {
     latest: Mutex<Weak<Root>>,
 }
 
-/// A place for the sight of one reader.
+/// A slot for the sight of one reader.
 struct SightSlot {
     reader: ReaderId,
     sight: OnceLock<Arc<Sight>>,
 }
 
 impl SightSlot {
-    /// Does anybody else hold the sight, or is it being made?
+    /// Is the sight referenced elsewhere, or being made?
     fn is_held(self: &Arc<SightSlot>) -> bool {
         Arc::strong_count(self) > 1 || self.sight.get().is_some_and(|sight| Arc::strong_count(sight) > 1)
     }
 }
 
-/// The sights of one root, the one that was asked for last at the end.
+/// The sights of one root, the most recently used at the end.
 #[derive(Default)]
 pub(crate) struct Sights(Mutex<Vec<Arc<SightSlot>>>);
 
@@ -92,7 +92,7 @@ impl Sights {
     }
 }
 
-/// A root that is still read does not keep what it worked out for a reader that is gone.
+/// A root that is still read drops the sights of a reader that is gone.
 impl Drop for Restriction {
     fn drop(&mut self) {
         if let Some(root) = self.latest.lock().upgrade() {
@@ -108,7 +108,7 @@ impl std::fmt::Debug for Restriction {
 }
 
 impl Restriction {
-    /// What this hides.
+    /// A restriction by this visibility.
     pub fn new(visibility: Arc<dyn Visibility>) -> Arc<Restriction> {
         Arc::new(Restriction {
             visibility,
@@ -179,21 +179,21 @@ pub(crate) struct Sight {
     pub(crate) mask: Arc<Mask>,
     /// Without rules about the edge types of `undecided`.
     pub(crate) catalog: Catalog,
-    /// Edge types that rules are about, of which the counts do not tell whether an edge is shown.
+    /// Edge types of rules, for which the counts do not tell whether an edge is visible.
     pub(crate) undecided: Vec<EdgeTypeId>,
-    /// The catalogue with those rules, once it is known of which of these types edges are shown.
+    /// The catalogue with those rules, once it is known which of these types have visible edges.
     pub(crate) decided: OnceLock<Catalog>,
     statistics: OnceLock<Statistics>,
     /// Which vertices of each chunk are shown; empty where no vertex is hidden.
     verdicts: Box<[AtomicU8]>,
     reader: ReaderId,
-    /// Which vertices are shown, by chunk, once enough was asked: what versions of chunks keep, lying together.
+    /// Bits of visible vertices, by chunk, after enough requests: copies of those cached with versions of chunks.
     bits: OnceLock<ChunkBits>,
     /// Questions that had to look up a label set.
     questions: AtomicU32,
-    /// What this reader has met and looked for, in any snapshot of what was committed.
+    /// Names that this reader has met and searched for, in any snapshot of the committed graph.
     pub(crate) searches: Arc<Searches>,
-    /// And in this one alone, where it holds what nobody committed.
+    /// And in this snapshot alone, if it holds uncommitted changes.
     pub(crate) own_searches: Option<Searches>,
     /// Which version each chunk has, once something was looked for.
     pub(crate) versions: OnceLock<Arc<Versions>>,
@@ -206,14 +206,14 @@ pub(crate) enum ShownSlots<'a> {
     None,
     /// Those with their bit.
     Some(&'a SlotBits),
-    /// Each has to be asked.
+    /// Each has to be tested.
     Each,
 }
 
 /// Where vertices are hidden at edges that are followed.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct HiddenEnds {
-    /// At some edge the end from which it is followed.
+    /// Of each edge the end from which it is followed.
     pub(crate) near: bool,
     /// At some edge the other end.
     pub(crate) far: bool,
@@ -273,12 +273,12 @@ impl Sight {
             _ => Ok(self.collect(root, chunk)?.map_or(ShownSlots::Each, ShownSlots::Some)),
         }
     }
-    /// Is a vertex shown, if it is there; none where its chunk was not collected.
+    /// Is a vertex visible, if it exists; none where its chunk was not collected.
     #[inline(always)]
     fn known(&self, vertex: u32) -> Option<bool> {
         self.bits.get()?.known(vertex)
     }
-    /// The bits of a chunk, if enough was asked and there is room for them.
+    /// The bits of a chunk, after enough requests and if there is room for them.
     #[inline]
     fn collect(&self, root: &Root, chunk: ChunkNo) -> Result<Option<&SlotBits>, StoreError> {
         match self.bits.get().and_then(|bits| bits.of_chunk(chunk as usize)) {
@@ -312,12 +312,12 @@ impl Sight {
     }
 }
 
-/// Chunks whose bits are kept together: 33 KB, and small beside what made somebody ask.
+/// Chunks whose bits are in one array: 33 KB, little compared with the requests that led to it.
 const SEGMENT_CHUNKS: usize = 64;
 
 type Segment = [OnceLock<SlotBits>; SEGMENT_CHUNKS];
 
-/// Bits of the vertices of chunks that were asked for, in arrays of chunks that lie together.
+/// Bits of the vertices of requested chunks, in arrays of neighbouring chunks.
 struct ChunkBits {
     segments: Box<[OnceLock<Box<Segment>>]>,
     charge: Charge,
@@ -334,7 +334,7 @@ impl ChunkBits {
     fn of_chunk(&self, chunk: usize) -> Option<&SlotBits> {
         self.segments.get(chunk / SEGMENT_CHUNKS)?.get()?[chunk % SEGMENT_CHUNKS].get()
     }
-    /// Where the bits of a chunk belong; none where there is no room for its segment.
+    /// The slot for the bits of a chunk; none where there is no room for its segment.
     fn place(&self, chunk: usize, pager: &Pager) -> Option<&OnceLock<SlotBits>> {
         let segment = self.segments.get(chunk / SEGMENT_CHUNKS)?;
         if segment.get().is_none() && !pager.may_pin(size_of::<Segment>()) {
@@ -380,8 +380,8 @@ impl<'a> ShownTest<'a> {
         }
         Ok(None)
     }
-    /// About how many of these vertices are shown; exact where there are no more than `enough`. Of more so many are looked at, one of each stretch,
-    /// at no regular distance.
+    /// Estimated number of visible vertices among these; exact where there are no more than `enough`. Of more, this many are sampled, one of each
+    /// stretch, at irregular distances.
     pub(crate) fn count_about(&mut self, vertices: &[u32], enough: usize) -> Result<u64, StoreError> {
         let stretch = vertices.len().div_ceil(enough).max(1);
         let (mut shown, mut looked, mut mixed) = (0_u64, 0_u64, vertices.len() as u64);
@@ -439,7 +439,7 @@ impl<'a> ShownTest<'a> {
 }
 
 impl Snapshot {
-    /// The same graph as a reader under this restriction sees it; whatever it saw before is left out of account.
+    /// The same graph as a reader under this restriction sees it; an earlier restriction is replaced.
     #[must_use]
     pub fn restricted(&self, restriction: &Restriction) -> Snapshot {
         Snapshot { root: self.root.clone(), sight: Some(restriction.sight(&self.root)) }
@@ -453,7 +453,7 @@ impl Snapshot {
     pub(crate) fn hides_vertices(&self) -> bool {
         self.sight.as_ref().is_some_and(|sight| sight.mask.hides_vertices)
     }
-    /// Is this vertex shown, if it is there?
+    /// Is this vertex visible, if it exists?
     #[inline]
     pub(crate) fn shows_dense(&self, vertex: u32) -> Result<bool, StoreError> {
         match self.sight.as_ref().and_then(|sight| sight.known(vertex)) {
@@ -461,7 +461,7 @@ impl Snapshot {
             None => self.find_shown(vertex),
         }
     }
-    /// The same of a vertex whose chunk may not have been collected; collects it, where it is worth its while.
+    /// The same of a vertex whose chunk may not have been collected; collects it, if worthwhile.
     #[inline(never)]
     fn find_shown(&self, vertex: u32) -> Result<bool, StoreError> {
         let Some(sight) = self.sight.as_ref().filter(|sight| sight.mask.hides_vertices) else {
@@ -499,7 +499,7 @@ impl Snapshot {
             _ => Ok(ShownSlots::Each),
         }
     }
-    /// Is this vertex shown, if it is there?
+    /// Is this vertex visible, if it exists?
     pub(crate) fn shows(&self, vertex: VertexId) -> Result<bool, StoreError> {
         match self.shown_slots(vertex.chunk())? {
             ShownSlots::All => Ok(true),
@@ -513,7 +513,7 @@ impl Snapshot {
         let set = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
         Ok(set.is_some_and(|set| self.shows_set(set)))
     }
-    /// Is this edge shown, if it is there?
+    /// Is this edge visible, if it exists?
     pub(crate) fn shows_edge(&self, edge: EdgeRef) -> Result<bool, StoreError> {
         let Some(sight) = &self.sight else { return Ok(true) };
         Ok(sight.mask.shows_type(edge.id.edge_type())

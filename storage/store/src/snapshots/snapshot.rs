@@ -1,4 +1,4 @@
-//! What can be asked of a [`Snapshot`]: vertices, edges, their properties, scans and indexes.
+//! Reads of a [`Snapshot`]: vertices, edges, their properties, scans and indexes.
 //!
 //! The only errors of reading come from chunks that are loaded on first touch.
 
@@ -119,7 +119,7 @@ impl Snapshot {
         let packed = pack(edge.target.dense(), edge.id.slot());
         Ok(chunk.has_edge(slot, Lane::out(edge.id.edge_type()), packed))
     }
-    /// A property of an edge; null if it is absent. What it gives for an edge that is gone is not promised.
+    /// A property of an edge; null if it is absent. The value for an edge that is gone is unspecified.
     pub fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, StoreError> {
         self.with_edge_property(edge, key, |value| value.to_value())
     }
@@ -178,7 +178,7 @@ impl Snapshot {
     pub fn scan_chunks(&self, filter: &LabelFilter) -> Vec<ChunkNo> {
         (0..self.root.directory.bound()).filter(|chunk| self.may_hold(*chunk, filter)).collect()
     }
-    /// Those of them in which anything may differ from what they held in an earlier snapshot of this graph.
+    /// Those of them in which anything may differ from an earlier snapshot of this graph.
     pub fn scan_changed_chunks(&self, filter: &LabelFilter, earlier: &Snapshot) -> Vec<ChunkNo> {
         let (now, then) = (&self.root.directory, &earlier.root.directory);
         let is_same = |chunk: ChunkNo| match (now.get(chunk), then.get(chunk)) {
@@ -201,7 +201,7 @@ impl Snapshot {
     pub fn is_away(&self, chunk: ChunkNo) -> bool {
         self.root.directory.get(chunk).is_some_and(|cell| cell.base().is_away())
     }
-    /// Asks for those of these chunks that are away, where their source is another machine, and says for how many: see
+    /// Requests those of these chunks that are not in memory from another machine, if that is their source, and returns how many: see
     /// [`ChunkSource::fetch`](crate::ChunkSource::fetch).
     pub fn fetch_chunks(&self, chunks: &[ChunkNo], fetched: &Fetched) -> usize {
         let key = |chunk: &ChunkNo| self.root.directory.get(*chunk)?.base().away_key();
@@ -289,12 +289,12 @@ impl Snapshot {
     ) -> Result<IndexRange, StoreError> {
         Ok(self.index(index)?.range(lower, upper)?.shown_by(self.vertex_test()))
     }
-    /// Tells which vertices are shown, where some are hidden.
+    /// A test whether a vertex is visible, where some are hidden.
     fn vertex_test(&self) -> Option<VertexTest> {
         let snapshot = self.hides_vertices().then(|| self.clone())?;
         Some(Box::new(move |vertex| snapshot.shows(vertex)))
     }
-    /// About how many vertices that would find; reads nothing that is not in memory. None where entries of what is hidden would be counted.
+    /// Estimated number of vertices in such a range; reads only memory. None where hidden entries would be counted.
     pub fn estimate_range(&self, index: IndexId, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
         if self.sight.as_ref().is_some_and(|sight| !sight.mask.sizes_index(index)) {
             return None;

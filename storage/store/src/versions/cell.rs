@@ -1,4 +1,4 @@
-//! A cell: one immutable version of a chunk. Its meta, a base that is paged (see `page`), a delta that is not, and what it keeps for readers.
+//! A cell: one immutable version of a chunk: its meta, a base that is paged (see `page`), a delta that is not, and caches for readers.
 //!
 //! Versions share the base until a compaction.
 
@@ -62,7 +62,7 @@ impl Cell {
     pub(crate) fn delta(&self) -> Option<&Arc<Delta>> {
         self.delta.as_ref()
     }
-    /// What this version keeps for readers.
+    /// The caches of this version for readers.
     pub(crate) fn views(&self) -> &Views {
         &self.views
     }
@@ -96,7 +96,7 @@ impl Cell {
             self.held.get_or_init(|| pin);
         }
     }
-    /// What keeps its base in memory, if it has to be.
+    /// The pin of its base, if it must stay in memory.
     pub(crate) fn held(&self) -> Option<&Arc<Pin<Base>>> {
         self.held.get()
     }
@@ -138,11 +138,11 @@ impl ChunkRead for ChunkRef<'_> {
     }
 }
 
-/// Bytes of room below which no pin is tried for: asking must be cheap where every answer is no.
+/// Bytes of room below which no pin is tried: the test must be cheap where every answer is no.
 pub(crate) const PIN_ROOM_MIN: usize = 16 << 10;
 
 impl Cell {
-    /// The view of a lane, made if there is none; none where the pager has no room for it.
+    /// The view of a lane, made on first use; none where the pager has no room for it.
     pub(crate) fn lane_view(&self, lane: Lane) -> Result<Option<Arc<LaneView>>, StoreError> {
         if let Some(view) = self.views.lane_before(lane) {
             return Ok(Some(view));
@@ -155,7 +155,7 @@ impl Cell {
         self.views.add_lane(&view);
         Ok(Some(view))
     }
-    /// The joined lists of this chunk, if it was asked often enough, or somebody joined them before.
+    /// The joined lists of this chunk, after enough requests, or if they were joined before.
     #[cold]
     pub(crate) fn joined_view(
         &self,

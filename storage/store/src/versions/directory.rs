@@ -54,7 +54,7 @@ fn grown<T: Default>(vector: &mut Vec<T>, at: usize) -> &mut T {
     &mut vector[at]
 }
 
-/// The chunks of one version of the graph, as those who read them need them: the directory, and the budget that views are charged to.
+/// The chunks of one version of the graph, as readers need them: the directory, and the budget that views are charged to.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunks<'a> {
     pub(crate) directory: &'a Directory,

@@ -1,5 +1,5 @@
-//! One version of a chunk, both ways of one edge type: its lists joined (see `joined_lists`), and the delta over it. Dirty vertices are left to
-//! whoever asks, until enough was asked for an array of their lists.
+//! One version of a chunk, both directions of one edge type: its lists joined (see `joined_lists`), and the delta over it. Dirty vertices are left to
+//! the caller, until there were enough requests for an array of their lists.
 
 use crate::chunks::delta::{Delta, VertexDelta, bit};
 use crate::chunks::joined_lists::JoinedTable;
@@ -16,7 +16,7 @@ pub(crate) struct JoinedView {
     /// Only where some list changed, one way or the other.
     delta: Option<Arc<Delta>>,
     edge_type: EdgeTypeId,
-    /// Questions about changed lists, and the joined lists of these once enough was asked (see `ranked`).
+    /// Requests for changed lists, and the joined lists of these after enough of them (see `ranked`).
     questions: AtomicU32,
     ranked: OnceLock<Box<RankedLists>>,
     table: Arc<JoinedTable>,
@@ -43,7 +43,7 @@ impl JoinedView {
     pub(crate) fn is_ranked(&self) -> bool {
         self.ranked.get().is_some()
     }
-    /// The neighbours of a vertex, if it is clean or its joined list was kept.
+    /// The neighbours of a vertex, if it is clean or its joined list is cached.
     #[inline(always)]
     pub(crate) fn ready(&self, slot: usize) -> Option<&[u32]> {
         if let Some(delta) = &self.delta

@@ -36,7 +36,7 @@ impl RankedLists {
         let bytes = size_of::<RankedLists>() + size_of_val(lists.as_slice());
         RankedLists { bits, ranks, lists: lists.into(), charge: Charge::new(pager, bytes) }
     }
-    /// The place of a changed list; none where it is as in the base.
+    /// The slot of a changed list; none for an unchanged one.
     #[inline]
     pub(crate) fn place(&self, slot: usize) -> Option<&OnceLock<Arc<[u32]>>> {
         let (word, before) = (self.bits[slot / 64], (1 << (slot % 64)) - 1);
@@ -57,7 +57,7 @@ impl RankedLists {
     }
 }
 
-/// Were changed lists of a version asked for often enough to be ranked? The question counts.
+/// Were there enough requests for changed lists of a version to rank them? Counts this one.
 pub(crate) fn is_ranking_due(questions: &AtomicU32, delta: &Delta) -> bool {
     questions.fetch_add(1, Ordering::Relaxed) as usize >= RANKED_QUESTIONS_MIN.max(delta.weight)
 }

@@ -1,8 +1,8 @@
-//! Which vertices of one version of a chunk a restricted reader is shown: a bit for each slot.
+//! The vertices of one version of a chunk that are visible to a restricted reader: a bit for each slot.
 //!
-//! Idea: a reader follows edges to many vertices of which some are hidden, and whether one is depends on its label set alone. So a version of a
-//! chunk that holds both kinds keeps the answers for all its slots, and every snapshot that shares the version shares them. Making
-//! them looks at the vertices whose labels differ from those of their birth, not at all.
+//! Idea: a reader follows edges to many vertices of which some are hidden, and whether one is depends on its label set alone. So a version of a chunk
+//! that holds both kinds caches the answers for all its slots, and every snapshot that shares the version shares them. Making them reads only the
+//! vertices whose labels differ from those of their birth.
 //! Invariant: the answers of one reader never change, nor does a version. Cost: 512 bytes a version and reader, charged to the budget.
 
 use crate::StoreError;
@@ -41,7 +41,7 @@ impl ShownBits {
 }
 
 impl Cell {
-    /// Which vertices this reader is shown, by what it is shown of each label set; none where there is no room to keep them.
+    /// The vertices that are visible to this reader, by the visibility of each label set; none where there is no room to cache them.
     pub(crate) fn shown_bits(
         &self,
         reader: &ReaderId,

@@ -1,10 +1,10 @@
-//! What a version of a chunk keeps for readers: its lists in one lane, ready to be handed out as slices.
+//! Caches of a version of a chunk for readers: its lists in one lane, ready to be handed out as slices.
 //!
-//! Idea: snapshots come with every commit, but a commit makes new versions of the few chunks it touches alone. So what readers look up is
-//! kept by the version, and a snapshot's layer (see `layer`) collects it with a load or two a chunk instead of making it anew. A view of a lane
-//! is made in constant time: it shares the base's arrays and the delta, and looks into neither. A changed list is found in the delta by slot,
-//! five loads deep; a version that is asked for as many of them as it has lives long enough for an array of them by rank, which takes two.
-//! Invariants: a view holds what it reads, so slices of it live as long as it does; it pins its page, and where the pager refuses the pin
+//! Idea: snapshots come with every commit, but a commit makes new versions only of the few chunks it touches. So look-ups are cached with the
+//! version, and a snapshot's layer (see `layer`) collects them with a load or two a chunk instead of making them anew. A view of a lane is made in
+//! constant time: it shares the base's arrays and the delta, and reads neither. A changed list is found in the delta by slot, five loads deep; a
+//! version with as many requests for them as it has such lists lives long enough for an array of them by rank, which takes two.
+//! Invariants: a view holds references to its content, so slices of it live as long as it does; it pins its page, and where the pager refuses the pin
 //! there is no view. Views go with their version, or when pins become scarce ([`Views::clear`]).
 
 use crate::chunks::chunk::{Base, ChunkRead};
@@ -24,10 +24,10 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
-/// Restricted readers for whom one version of a chunk keeps which vertices they are shown.
+/// Restricted readers for whom one version of a chunk caches the visible vertices.
 const SHOWN_READERS_MAX: usize = 4;
 
-/// One version of a chunk in one lane. What every look-up needs is in the first cache line.
+/// One version of a chunk in one lane. The fields of every look-up are in the first cache line.
 #[repr(C, align(64))]
 pub(crate) struct LaneView {
     /// The table's own arrays, so that a look-up does not pass through its head.
@@ -38,7 +38,7 @@ pub(crate) struct LaneView {
     lane: Lane,
     /// Questions about changed lists.
     questions: AtomicU32,
-    /// The changed lists by rank, once enough was asked.
+    /// The changed lists by rank, after enough requests.
     ranked: OnceLock<Box<RankedLists>>,
     table: Arc<EdgeTable>,
     /// Keeps the base in memory; none where there is no chunk.
@@ -86,7 +86,7 @@ impl LaneView {
             charge: None,
         }
     }
-    /// The neighbours of a vertex, unless its list is dirty and nobody read it yet; the fast path of everything.
+    /// The neighbours of a vertex, unless its list is dirty and not assembled yet; the fast path of everything.
     #[inline(always)]
     pub(crate) fn ready(&self, slot: usize) -> Option<&[u32]> {
         if let Some(delta) = &self.delta
@@ -116,7 +116,7 @@ impl LaneView {
         };
         kept.map(|kept| &kept[..kept.len() / 2])
     }
-    /// The array of changed lists, if enough was asked for it.
+    /// The array of changed lists, after enough requests.
     #[inline]
     fn ranked(&self, delta: &Arc<Delta>) -> Option<&RankedLists> {
         if let Some(ranked) = self.ranked.get() {
@@ -129,7 +129,7 @@ impl LaneView {
         let changed = |vertex: &VertexDelta| vertex.list(self.lane).map(|list| list.kept_before().cloned());
         Some(self.ranked.get_or_init(|| Box::new(RankedLists::new(delta, pager, changed))))
     }
-    /// The edges of a vertex; a dirty list is put together if nobody did before.
+    /// The edges of a vertex; a dirty list is assembled on first use.
     #[inline]
     pub(crate) fn list(&self, slot: usize) -> EdgeList<'_> {
         if let Some(ranked) = self.ranked.get()
@@ -209,7 +209,7 @@ struct BuiltViews {
 }
 
 impl Views {
-    /// The view of a lane, if somebody made it.
+    /// The view of a lane, if it was made.
     pub(crate) fn lane_before(&self, lane: Lane) -> Option<Arc<LaneView>> {
         self.0.load().as_ref()?.lanes.iter().find(|view| view.lane == lane).cloned()
     }
@@ -228,7 +228,7 @@ impl Views {
             made.joined.push(view.clone());
         });
     }
-    /// Which vertices this reader is shown, if somebody found out.
+    /// The vertices that this reader is shown, if that was computed.
     pub(crate) fn shown_before(&self, reader: &ReaderId) -> Option<Arc<ShownBits>> {
         self.0.load().as_ref()?.shown.iter().find(|bits| bits.is_of(reader)).cloned()
     }
@@ -249,7 +249,7 @@ impl Views {
             Some(Arc::new(made))
         });
     }
-    /// Forgets them; readers that hold one keep it.
+    /// Drops them; readers that hold one keep it.
     pub(crate) fn clear(&self) {
         self.0.store(None);
     }
@@ -291,7 +291,7 @@ mod tests {
         (clean, dirty)
     }
 
-    /// What a view shows of all vertices.
+    /// The lists of all vertices, as a view shows them.
     fn lists(snapshot: &Snapshot, direction: Direction) -> Vec<Vec<u32>> {
         let (view, mut scratch) = (snapshot.adjacency(&[TYPE], direction), Vec::new());
         (0..VERTICES as u32).map(|vertex| view.neighbours(vertex, &mut scratch).unwrap().to_vec()).collect()

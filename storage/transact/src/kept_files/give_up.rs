@@ -1,4 +1,4 @@
-//! Giving up what lies behind the horizon and behind the oldest reader.
+//! Removal of files behind the horizon and behind the oldest reader.
 
 use super::{Horizon, thinned};
 use crate::{Engine, TransactError, Waker};
@@ -13,19 +13,19 @@ impl Engine {
     pub fn on_garbage(&self, waker: Waker) {
         *self.shared.files.ended.waker.lock() = Some(waker);
     }
-    /// Gives back what lies behind the horizon and behind the oldest reader: anchors, log segments, blob files.
+    /// Removes everything behind the horizon and behind the oldest reader: anchors, log segments, blob files.
     pub fn give_up(&self) -> Result<(), TransactError> {
         let _one_at_a_time = self.shared.checkpointing.lock();
         let horizon = self.horizon();
         let _nobody_reads = self.shared.past.giving_up.write();
         self.give_up_now(&horizon)
     }
-    /// What is kept now.
+    /// The present horizon.
     pub(crate) fn horizon(&self) -> Horizon {
         let (shared, logged_bytes) = (&self.shared, self.shared.past.logged_bytes());
         Horizon::of(self.history(), &shared.limits, &self.snapshot(), shared.clock.wall_us(), logged_bytes)
     }
-    /// As [`Engine::give_up`], for who holds the locks. The horizon is found before they are taken: those who read the past wait for them.
+    /// As [`Engine::give_up`], for callers that hold the locks. The horizon is computed before they are taken: readers of the past wait for them.
     pub(crate) fn give_up_now(&self, horizon: &Horizon) -> Result<(), TransactError> {
         let backing = &self.shared.backing;
         // The files of a load whose checkpoint failed are named by its record alone.

@@ -1,4 +1,4 @@
-//! The graph at a moment: the present, a snapshot that is remembered, or an anchor and the log behind it.
+//! The graph at a moment: the present, a cached snapshot, or an anchor and the log behind it.
 
 use super::{Known, point_of};
 use crate::history::{History, Moment, Point};
@@ -10,12 +10,11 @@ use std::sync::atomic::Ordering;
 use store::{Names, Snapshot};
 
 impl Engine {
-    /// How far back the past is kept.
+    /// How much history is kept.
     pub fn history(&self) -> History {
         self.shared.past.history()
     }
-    /// Changes how far back the past is kept, for good. What is given up is given up at once; what is to be kept is kept from the
-    /// last checkpoint on.
+    /// Sets how much history is kept, durably. Less history is given up at once; more is kept from the last checkpoint on.
     pub fn set_history(&self, history: History) -> Result<(), TransactError> {
         if history == self.history() {
             return Ok(());
@@ -30,7 +29,7 @@ impl Engine {
         }
         self.give_up()
     }
-    /// The oldest commit after which the graph can be asked for.
+    /// The oldest commit whose graph can be read.
     pub fn oldest(&self) -> Point {
         let newest = || self.shared.past.newest.lock().point;
         match self.history() {
@@ -46,7 +45,7 @@ impl Engine {
     /// The graph as it was at a moment.
     ///
     /// # Errors
-    /// The moment is not kept any more, or has not come yet; the log or a checkpoint cannot be read.
+    /// The moment is before the horizon, or has not come yet; the log or a checkpoint cannot be read.
     pub fn snapshot_at(&self, moment: Moment) -> Result<Snapshot, TransactError> {
         if self.is_gate() {
             return Err(TransactError::NotInCluster {
@@ -63,7 +62,7 @@ impl Engine {
         self.past_at(moment).map(|(snapshot, _)| snapshot)
     }
 
-    /// The graph as it was at a moment that lies in the past, and the last commit that it holds; whether or not history is kept.
+    /// The graph at a moment of the past, and its last commit; whether or not history is kept.
     pub(crate) fn past_at(&self, moment: Moment) -> Result<(Snapshot, Point), TransactError> {
         let past = &self.shared.past;
         let found = |known: Known| (known.snapshot, known.at);

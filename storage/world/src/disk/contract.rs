@@ -1,4 +1,4 @@
-//! What a disk promises: the traits that every kind of disk keeps. [`super`] says which promises those are.
+//! The contract of a disk: the traits that every kind of disk implements. [`super`] describes the guarantees.
 
 use super::error::DiskResult;
 use std::path::Path;
@@ -51,7 +51,7 @@ pub trait DiskFile: Send + Sync {
     fn write_at(&self, bytes: &[u8], offset: u64) -> DiskResult<()>;
     /// Writes all of `bytes` at the end; returns the offset they got. After an error any part of them may have been written.
     fn append(&self, bytes: &[u8]) -> DiskResult<u64>;
-    /// Makes everything written so far durable. After an error nobody knows what is: treat the file as lost for writing.
+    /// Makes everything written so far durable. After an error it is unknown what is durable: treat the file as lost for writing.
     fn sync(&self) -> DiskResult<()>;
     /// Cuts or extends (with zeros) the file to `length` bytes.
     fn truncate(&self, length: u64) -> DiskResult<()>;

@@ -1,4 +1,4 @@
-//! What can go wrong with a disk, told apart as far as a caller can act on it.
+//! Errors of a disk, as far as a caller can act on them.
 
 use std::fmt;
 use std::io;
@@ -31,7 +31,7 @@ pub enum DiskError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was being done, as a verb: "open", "sync".
+        /// The operation, as a verb: "open", "sync".
         operation: &'static str,
         /// The kind of error.
         kind: io::ErrorKind,

@@ -1,8 +1,8 @@
-//! A disk over another: it reads what is there, and keeps every change to itself.
+//! A disk over another: it reads the files there, and keeps every change to itself.
 //!
-//! Question: how does one find out what a program would do to files, without doing it?
-//! Idea: names and files that are changed move into memory, all others are read from below; when the overlay goes, so do the changes.
-//! So a check can open a database by the very code that opens it, which cuts tails and removes leftovers, and leave no trace.
+//! Problem: find out what a program would do to files, without doing it. Idea: names and files that are changed move into memory, all others are read
+//! from below; when the overlay goes, so do the changes. So a check can open a database by the very code that opens it, which cuts tails and removes
+//! leftovers, and leave no trace.
 //! Invariant: nothing below is written, created, renamed, removed or locked. Cost: memory for each file that is opened for writing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ struct Changes {
     locked: BTreeSet<PathBuf>,
 }
 
-/// What has taken the place of what is below.
+/// The replacement of a name below.
 #[derive(Clone)]
 enum Node {
     File(Arc<Mutex<Vec<u8>>>),

@@ -1,6 +1,6 @@
 //! The disk of this machine, through the operating system. Positioned reads and writes, `fdatasync`, `flock`.
 //!
-//! What is created here belongs to its owner alone: folders get mode 0700, files 0600, less what the process's umask takes away.
+//! Created files belong to their owner alone: folders get mode 0700, files 0600, reduced by the process's umask.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -28,7 +28,7 @@ fn named<T>(result: io::Result<T>, path: &Path, operation: &'static str) -> Disk
     result.map_err(|error| DiskError::from_io(&error, path, operation))
 }
 
-/// What has this name; nothing where a folder above it is missing, or is a file.
+/// The metadata of a name; none where a folder above it is missing, or is a file.
 fn look_up(path: &Path) -> DiskResult<Option<fs::Metadata>> {
     use io::ErrorKind::{NotADirectory, NotFound};
     match fs::metadata(path) {

@@ -1,9 +1,9 @@
 //! A disk in memory whose power can fail.
 //!
-//! Question: does a crate that writes files keep its promises when the machine stops between any two operations?
-//! Idea: keep what a running program sees apart from what is certainly on the platter; between the two lies the list of un-synced
-//! changes. [`SimDisk::crash`] draws by seed which of those changes, and which sectors of each write, made it.
-//! Invariant: what was synced is always found again; of the rest any subset may be, in sectors of [`SECTOR_BYTES`], zeros in the holes.
+//! Problem: test whether a crate that writes files keeps its promises when the machine stops between any two operations. Idea: keep the state that a
+//! running program sees apart from the durable one; between the two lies the list of un-synced changes. [`SimDisk::crash`] draws by seed which of
+//! those changes, and which sectors of each write, survive.
+//! Invariant: synced data is always found again; of the rest any subset may be, in sectors of [`SECTOR_BYTES`], zeros in the holes.
 //! After a failed sync the changes it covered are in limbo for good, as they are in Linux: a later sync does not save them.
 //! Cost: memory for everything, and for each un-synced change once more.
 
@@ -25,7 +25,7 @@ use image::{Change, FileImage, Loss, NameChange, Node};
 /// The unit a disk writes at once: a write is torn between sectors, never inside one.
 pub const SECTOR_BYTES: usize = 512;
 
-/// What shall go wrong. Operations that change the disk are counted from 1; see [`SimDisk::operations`].
+/// Faults to inject. Operations that change the disk are counted from 1; see [`SimDisk::operations`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// The operation with this number, and every one after it, fails: the power is gone. Call [`SimDisk::crash`] next.
@@ -34,7 +34,7 @@ pub struct Faults {
     pub error_at: Option<u64>,
     /// The operation with this number fails once because the disk is full, before it did anything; a sync too, as quotas may do.
     pub full_at: Option<u64>,
-    /// All files together hold at most so many bytes; a write that needs more is cut short and reports a full disk.
+    /// All files together hold at most this many bytes; a write that needs more is cut short and reports a full disk.
     pub capacity_bytes: Option<u64>,
 }
 
@@ -46,11 +46,11 @@ pub struct SimDisk {
 
 #[derive(Clone, Default)]
 struct State {
-    /// What a running program sees.
+    /// The names that a running program sees.
     names: BTreeMap<PathBuf, Node>,
-    /// What a power failure certainly leaves.
+    /// The names that survive a power failure for certain.
     durable_names: BTreeMap<PathBuf, Node>,
-    /// What lies between the two.
+    /// The changes between the two.
     pending_names: Vec<NameChange>,
     files: Vec<FileImage>,
     locked: BTreeSet<PathBuf>,
@@ -66,7 +66,7 @@ impl SimDisk {
         Self::default()
     }
 
-    /// Sets what shall go wrong from now on.
+    /// Sets the faults from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.state.lock().faults = faults;
     }
@@ -100,7 +100,7 @@ impl SimDisk {
         Self { state: Arc::new(Mutex::new(found)) }
     }
 
-    /// Ends the process but not the machine: nothing is lost, what was not synced still is not, locks and faults are gone.
+    /// Ends the process but not the machine: nothing is lost, un-synced data stays un-synced, locks and faults are gone.
     /// Handles of the old one only fail.
     #[must_use]
     pub fn kill(&self) -> Self {

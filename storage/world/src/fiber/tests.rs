@@ -14,7 +14,7 @@ fn run<R>(mut fiber: Fiber<R>, stacks: &mut Stacks) -> (usize, R) {
     unreachable!("it ends")
 }
 
-/// Pauses at the bottom of so many calls.
+/// Pauses at a depth of `calls` calls.
 fn deep(calls: usize) -> usize {
     if calls == 0 {
         pause();

@@ -1,7 +1,7 @@
 //! Bytes in pages of their own: a buffer that grows without a copy and whose memory the system has back when it is dropped.
 //!
-//! An allocator keeps what is freed for the thread that freed it, so that many threads with large buffers hold many times what they use. Here
-//! the kernel moves pages instead of bytes, a page takes memory when it is written first, and dropping unmaps.
+//! An allocator keeps freed memory for the thread that freed it, so that many threads with large buffers hold many times the memory in use. Here the
+//! kernel moves pages instead of bytes, a page takes memory when it is written first, and dropping unmaps.
 //!
 //! Invariant: `start` maps `reserved` bytes (none where that is zero), of which the first `len` were written.
 
@@ -48,7 +48,7 @@ impl Pages {
         self.len = len;
         Ok(())
     }
-    /// Maps at least so many bytes, twice what there was: of what is not written only addresses are taken.
+    /// Maps at least `len` bytes, twice the former size: unwritten pages take only addresses.
     fn reserve(&mut self, len: usize) -> io::Result<()> {
         let wanted = len.max(2 * self.reserved).checked_next_multiple_of(STEP_BYTES);
         let wanted = wanted.filter(|wanted| isize::try_from(*wanted).is_ok());

@@ -1,4 +1,4 @@
-//! A network in memory: every process is a name, every frame may be lost, doubled or late, every link may be cut. What goes wrong is drawn from a seed.
+//! A network in memory: every process is a name, every frame may be lost, doubled or late, every link may be cut. Faults are drawn from a seed.
 
 use super::{FRAME_BYTES_MAX, INBOX_FRAMES_MAX, Net, NetCounts};
 use crate::chance::Chance;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What may go wrong with each frame, as probabilities.
+/// The faults of each frame, as probabilities.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct NetFaults {
     /// It never comes.

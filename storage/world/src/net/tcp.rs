@@ -3,7 +3,7 @@
 //! ```text
 //!   connection: magic "TWNET1" · length u16 · secret     then frames: length u32 · bytes
 //! ```
-//! The secret keeps out who does not know it; it is not hidden from who reads the wire, unless connections have a [`Cover`], in which all of this goes.
+//! The secret keeps strangers out; it is visible on the wire, unless connections have a [`Cover`], in which all of this goes.
 
 use super::{
     Arrived, CONNECTIONS_MAX, FRAME_BYTES_MAX, INBOX_FRAMES_MAX, Net, NetCounts, NetError, PEER_FRAMES_MAX,
@@ -37,7 +37,7 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 pub(super) const IDLE: Duration = Duration::from_millis(200);
 /// Pause when the system gives no more sockets or threads.
 const BREATH: Duration = Duration::from_millis(20);
-/// Up to so many bytes are written by who flushes: more would be copied once more for it, and does not fit into the buffer of a connection.
+/// Bytes of a direct write at most: a larger one costs a copy, and does not fit into the buffer of the socket.
 const DIRECT_BYTES_MAX: usize = 64 << 10;
 
 /// Frames that wait for one peer, up to a number and a size, and the connection to it.
@@ -52,13 +52,13 @@ struct PeerState {
     frames: VecDeque<Vec<u8>>,
     bytes: usize,
     is_woken: bool,
-    /// Frames came of which its thread was not told.
+    /// Frames came for which its thread was not woken.
     is_quiet: bool,
-    /// Somebody writes, or fills what is written next: nobody else does meanwhile.
+    /// A thread writes to the connection; no other may.
     is_writing: bool,
-    /// The rest of what was written in part: it goes first.
+    /// The unwritten bytes of a partial write; they go first.
     rest: Vec<u8>,
-    /// The connection, while it takes frames as they are.
+    /// The connection, if it is open and frames are not encrypted.
     socket: Option<Arc<TcpStream>>,
 }
 
@@ -66,7 +66,7 @@ impl PeerState {
     fn has_something(&self) -> bool {
         !self.is_writing && !(self.frames.is_empty() && self.rest.is_empty())
     }
-    /// All that waits, to be written by the caller alone, until [`PeerState::end_writing`].
+    /// All waiting bytes and frames. Only the caller may write, until [`PeerQueue::end_writing`].
     fn begin_writing(&mut self) -> (Vec<u8>, VecDeque<Vec<u8>>) {
         (self.is_writing, self.bytes, self.is_quiet) = (true, 0, false);
         (std::mem::take(&mut self.rest), std::mem::take(&mut self.frames))
@@ -74,7 +74,7 @@ impl PeerState {
 }
 
 impl PeerQueue {
-    /// False where it is full. Its thread is told, now or by [`PeerQueue::flush`].
+    /// False where it is full. Its thread is woken, now or by [`PeerQueue::flush`].
     fn push(&self, frame: Vec<u8>, tells: bool) -> bool {
         let mut state = self.state.lock();
         if state.frames.len() >= PEER_FRAMES_MAX || state.bytes >= QUEUED_BYTES_MAX {
@@ -89,7 +89,7 @@ impl PeerQueue {
         }
         true
     }
-    /// Writes what waits, as far as the connection takes it at once; the rest is left to the thread.
+    /// Writes waiting frames, as far as the connection takes them without blocking; the rest is left to the thread.
     fn flush(&self) {
         let mut state = self.state.lock();
         if !std::mem::take(&mut state.is_quiet) {
@@ -107,12 +107,12 @@ impl PeerQueue {
             bytes.extend((frame.len() as u32).to_le_bytes());
             bytes.extend(frame);
         });
-        // Whatever is wrong with the connection, the thread meets it too.
+        // An error of the connection is left to the thread, which gets it at its next write.
         let written = net::send(&*socket, &bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).unwrap_or(0);
         bytes.drain(..written);
         let mut state = self.state.lock();
         if !state.socket.as_ref().is_some_and(|now| Arc::ptr_eq(now, &socket)) {
-            // The thread gave the connection up meanwhile, and goes on with another.
+            // The thread has closed this connection meanwhile.
             return;
         }
         (state.is_writing, state.rest) = (false, bytes);
@@ -121,7 +121,7 @@ impl PeerQueue {
             self.came.notify_one();
         }
     }
-    /// What is to be written next, by the caller alone, until [`PeerQueue::end_writing`]; waits for it, but no longer than this.
+    /// The next bytes and frames; waits for them at most for `longest`. Only the caller may write, until [`PeerQueue::end_writing`].
     fn begin_writing(&self, longest: Duration) -> Option<(Vec<u8>, VecDeque<Vec<u8>>)> {
         let mut state = self.state.lock();
         let idle = |state: &mut PeerState| !state.has_something() && !state.is_woken;
@@ -132,11 +132,11 @@ impl PeerQueue {
     fn end_writing(&self) {
         self.state.lock().is_writing = false;
     }
-    /// The connection that takes frames as they are from now on, if there is one.
+    /// Sets the connection for direct writes, or none.
     fn connect(&self, socket: Option<Arc<TcpStream>>) {
         let mut state = self.state.lock();
         if socket.is_none() {
-            // What was written in part went into a connection that is gone.
+            // The rest of a partial write belongs to the closed connection.
             state.rest.clear();
         }
         state.socket = socket;
@@ -157,7 +157,7 @@ impl PeerQueue {
 struct Inbox {
     state: Mutex<InboxState>,
     came: Condvar,
-    /// Called for each frame, instead of telling who waits.
+    /// Called after frames came, instead of waking a waiting thread.
     arrived: OnceLock<Arrived>,
 }
 
@@ -179,7 +179,7 @@ impl Inbox {
         state.frames.push_back(frame);
         true
     }
-    /// Behind frames that were pushed.
+    /// Announces pushed frames.
     fn tell(&self) {
         match self.arrived.get() {
             Some(arrived) => arrived(),
@@ -203,21 +203,21 @@ impl Inbox {
     }
 }
 
-/// What hides a connection from who reads the wire, and proves to both ends who the other is: TLS, say.
+/// Encrypts a connection, and authenticates both ends to each other: TLS, say.
 pub trait Cover: Send + Sync {
-    /// The end of who connected to `address`. Returns when the other end is known.
+    /// The connecting end, to `address`. Returns when the other end is authenticated.
     ///
     /// # Errors
-    /// It is not who it should be, or gone.
+    /// The other end is not authentic, or gone.
     fn connected<'s>(&self, wire: Wire<'s>, address: &str) -> io::Result<Box<dyn Write + 's>>;
-    /// The end of who was connected to; the other end is known when something can be read.
+    /// The accepting end; the other end is authenticated when something can be read.
     ///
     /// # Errors
     /// It cannot be made.
     fn accepted<'s>(&'s self, wire: Wire<'s>) -> io::Result<Box<dyn Read + 's>>;
 }
 
-/// What goes over a connection as it is.
+/// The raw bytes of a connection.
 #[derive(Clone, Copy)]
 pub struct Wire<'s>(&'s TcpStream);
 
@@ -376,7 +376,7 @@ impl Net for TcpNet {
     }
     fn on_arrival(&self, arrived: Arrived) -> bool {
         let is_set = self.shared.inbox.arrived.set(arrived).is_ok();
-        // What came before.
+        // For frames that came before.
         self.shared.inbox.wake();
         is_set
     }
@@ -487,7 +487,7 @@ fn read(number: u64, socket: &TcpStream, shared: &Shared) -> io::Result<()> {
         if !shared.inbox.push(frame) {
             shared.drop_frames(1);
         }
-        // Frames that came together are told of together.
+        // One announcement for all frames of a read.
         if !has_frame(from.buffer()) {
             shared.inbox.tell();
         }
@@ -495,7 +495,7 @@ fn read(number: u64, socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-/// Does a whole frame lie here already?
+/// Do the bytes begin with a whole frame?
 fn has_frame(bytes: &[u8]) -> bool {
     let Some((length, behind)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return false };
     behind.len() >= u32::from_le_bytes(*length) as usize

@@ -60,7 +60,7 @@ fn a_peer_that_is_gone_loses_frames_and_is_found_again() {
     assert!(one.counts().connects >= 2);
 }
 
-/// Nothing comes back on a connection but its end, which whoever is idle notices: a frame to the one who came after is not lost in it.
+/// Nothing comes back on a connection but its end, which an idle thread notices: a frame to the successor of the peer is not lost in it.
 #[test]
 fn who_is_idle_notices_the_end_of_a_connection() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -75,7 +75,7 @@ fn who_is_idle_notices_the_end_of_a_connection() {
     }
 }
 
-/// Nobody is there: what is sent is dropped, and nobody waits for it.
+/// Without a peer frames are dropped, and no sender waits.
 #[test]
 fn queues_are_bounded_and_sending_never_waits() {
     let one = tcp(b"");
@@ -96,7 +96,7 @@ fn queues_are_bounded_and_sending_never_waits() {
     assert_eq!(quiet[0].counts().dropped, names.len() as u64);
 }
 
-/// Bytes of somebody else end the connection, and nothing else.
+/// Bytes of a stranger end the connection, and nothing else.
 #[test]
 fn what_is_no_frame_is_not_heard() {
     use std::io::Write;
@@ -170,7 +170,7 @@ fn who_waits_for_a_frame_is_woken() {
     assert_eq!((counts.sent, counts.dropped), (INBOX_FRAMES_MAX as u64, 1));
 }
 
-/// A late frame is waited for until it is due, neither past that nor past the time that whoever waits has.
+/// A late frame is waited for until it is due, neither past that nor past the caller's time limit.
 #[test]
 fn a_late_frame_comes_when_it_is_due() {
     let late = Duration::from_millis(40);

@@ -1,4 +1,4 @@
-//! A job in the background: it sleeps, is nudged or wakes by itself, works a step, sleeps again, and stops when told.
+//! A job in the background: it sleeps, is nudged or wakes by itself, works a step, sleeps again, and stops on request.
 //!
 //! Invariant: a nudge is never lost; one that comes during a step leads to another step. After [`Background::stop`] returns,
 //! or the handle is dropped, no step runs any more.
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Signal, Thread, try_spawn};
 
-/// What a step wants next.
+/// When a step wants the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// Another step at once: there is more to do.
@@ -68,13 +68,13 @@ impl Background {
         self.shared.nudged.raise();
     }
 
-    /// Asks for a step soon whenever it is called. It keeps nothing alive: whoever drops the job waits for its end all the same.
+    /// Requests a step soon whenever it is called. It keeps nothing alive: dropping the job waits for its end all the same.
     pub fn nudger(&self) -> impl Fn() + Send + Sync + 'static {
         let shared = Arc::clone(&self.shared);
         move || shared.nudged.raise()
     }
 
-    /// Whether the job was told to stop or ended by itself.
+    /// Whether the job was stopped or ended by itself.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(Thread::is_finished)

@@ -18,7 +18,7 @@ impl Signal {
         Self::default()
     }
 
-    /// Raises it and wakes who waits.
+    /// Raises it and wakes the waiting threads.
     pub fn raise(&self) {
         *self.raised.lock() = true;
         self.changed.notify_all();

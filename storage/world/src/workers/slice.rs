@@ -1,9 +1,9 @@
 //! A longer slice for threads that hardly ever sleep, so that others need not wait for them.
 //!
-//! Linux gives the core to a thread that wakes up at once only if the slice it asks for is shorter than that of the thread that has the
-//! core (EEVDF, since 6.12); else it waits until that one's slice is over, for milliseconds, and where it has been woken it may itself be
-//! interrupted by a worker that wakes. A worker asks for a slice of [`SLICE_NS`], others keep the usual: that changes nobody's part
-//! of the processor, only who waits for whom. Cost: two system calls a thread; older kernels take no notice.
+//! Linux gives the core to a thread that wakes up at once only if the slice it asks for is shorter than that of the running thread (EEVDF, since
+//! 6.12); else it waits until that one's slice is over, for milliseconds, and may then itself be interrupted by a worker that wakes. A worker asks
+//! for a slice of [`SLICE_NS`], others keep the usual: that changes no thread's part of the processor, only which waits for which. Cost: two system
+//! calls a thread; older kernels ignore it.
 
 /// Some times the usual slice, which is 0.7 to 3 ms.
 pub(super) const SLICE_NS: u64 = 6_000_000;
@@ -37,7 +37,7 @@ unsafe extern "C" {
     fn syscall(number: isize, ...) -> isize;
 }
 
-/// What the kernel has written down about the calling thread.
+/// The kernel's scheduling attributes of the calling thread.
 #[cfg(target_os = "linux")]
 fn read(get: isize) -> Option<Attributes> {
     let mut found = Attributes::default();

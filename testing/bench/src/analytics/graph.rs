@@ -108,7 +108,7 @@ fn lines(file: &Path, header: &str, mut lines: impl Iterator<Item = String>) -> 
     written.and_then(|()| writer.flush()).map_err(|error| error.to_string())
 }
 
-/// What the files are.
+/// How the import maps the files to the graph.
 pub fn mapping(place: &Path) -> Mapping {
     let end = |column: &str| MappedEnd { column: column.into(), label: "Person".into() };
     let edges = |edge_type: &str, file: &str| MappedEdges {

@@ -5,7 +5,7 @@ use super::same;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, HashSet};
 
-/// What must come out.
+/// The expected answer.
 pub enum Right {
     /// These rows; engines may give them in another order unless the question orders them.
     Rows(Vec<Vec<Json>>),
@@ -46,7 +46,7 @@ impl Question {
     }
 }
 
-/// Count and sum of what falls to each key.
+/// Count and sum per key.
 fn grouped<K: Ord>(rows: impl Iterator<Item = (K, f64)>) -> BTreeMap<K, (i64, f64)> {
     let mut groups = BTreeMap::new();
     for (key, value) in rows {

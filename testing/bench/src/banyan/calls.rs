@@ -1,4 +1,4 @@
-//! How long operators keep their executor at once: what a kill, a deadline or a small query of others waits for.
+//! How long one operator call keeps its executor: the delay that a kill, a deadline or a small query of another client may wait for.
 
 use super::Graph;
 use super::isolation::{ENDLESS, ENDLESS_WRITE};

@@ -1,4 +1,4 @@
-//! E4 and the tenants: what others do to a query, and how soon one that is not wanted is gone.
+//! E4 and the tenants: how other queries slow down a query, and how soon a query is gone after it was killed or abandoned.
 
 use super::load::{LARGE, run_rows, throughput};
 use super::{Graph, told};
@@ -11,28 +11,28 @@ use std::time::Duration;
 use world::clock::monotonic_ns;
 use world::threads::{in_parallel, sleep, spawn};
 
-/// A query that nobody waits for the end of.
+/// A query that is abandoned before its end.
 pub(super) const ENDLESS: &str = "MATCH (a:Person), (b:Person), (c:Person), (d:Person) WHERE a.id + b.id + c.id + d.id = 1 RETURN count(*) AS n";
 /// Likewise, that writes.
 pub(super) const ENDLESS_WRITE: &str = "UNWIND range(1, 1000000000) AS x CREATE (:Junk {x: x})";
 /// Foreground queries for each background, in each of [`ROUNDS`] rounds.
 const FOREGROUND: usize = 100;
 const ROUNDS: usize = 8;
-/// The foreground's 95th percentile may rise by so much when the background turns from small to large queries.
+/// Executors, and the factor by which the foreground's 95th percentile may rise when the background changes from small to large queries.
 const RISE_MAX: [(usize, f64); 2] = [(1, 1.035), (4, 1.095)];
-/// A good tenant with half the share keeps so much of half its throughput.
+/// The share of its throughput alone that a tenant with half the share must keep, of half.
 const KEPT_MIN: f64 = 0.9;
-/// Its 99th percentile stays under so many times that alone.
+/// Its 99th percentile may be at most this many times the one alone.
 const P99_MAX: f64 = 3.0;
 /// A kill takes effect within.
 const KILL_MS_MAX: f64 = 5.0;
 const KILLS: usize = 200;
-/// What an abandoned client left is gone within.
+/// The query of an abandoned client must be gone within this time, in milliseconds.
 const ABANDONED_MS_MAX: f64 = 50.0;
 /// Queries that are accepted at once.
 const CROWD: usize = 10_000;
 
-/// Runs `work` while so many sessions of a tenant ask a query again and again, or hang in it.
+/// Runs `work` while a number of sessions of a tenant repeat a query, or block in it.
 fn beside<T: Send>(
     database: &Database,
     tenant: &str,
@@ -69,7 +69,7 @@ fn beside<T: Send>(
     done.into_iter().flatten().next().unwrap_or_else(|| Err("nothing was measured".into()))
 }
 
-/// Ends what a tenant runs; asks again, since one more may just have begun.
+/// Kills the running queries of a tenant until there are none.
 fn kill_all(database: &Database, tenant: &str) -> Result<(), String> {
     for _ in 0..20 {
         for query in database.running().into_iter().filter(|query| query.tenant == tenant) {

@@ -1,4 +1,4 @@
-//! E3: throughput while more queries run at once, and what a second executor brings.
+//! E3: throughput by the number of concurrent queries, and the gain of a second executor.
 
 use super::{Graph, told};
 use crate::report::Report;
@@ -11,13 +11,13 @@ use world::threads::{in_parallel, sleep};
 
 /// Queries at once.
 const CLIENTS: [usize; 6] = [1, 2, 4, 8, 16, 32];
-/// How long each number of clients asks, in each of two rounds.
+/// How long each number of clients runs, in each of two rounds.
 const WINDOW: Duration = Duration::from_millis(1_200);
-/// Throughput may fall by so much, from that of one client to that of the most.
+/// The largest loss of throughput, from one client to the most.
 const LOSS_MAX: f64 = 0.02;
 /// Latency grows as the number of clients does, give or take.
 const LINEAR_MAX: f64 = 0.1;
-/// A second executor must bring so much.
+/// The smallest speedup of a second executor.
 const SPEEDUP_MIN: f64 = 1.8;
 /// Rounds of one large query with one executor and with two.
 const SPEEDUP_ROUNDS: usize = 9;
@@ -35,7 +35,7 @@ pub(crate) fn run_rows(session: &mut Session, text: &str, params: Params) -> Res
     session.query(text, params).and_then(|result| result.rows()).map(|rows| rows.len()).map_err(told)
 }
 
-/// Clients that ask the same query until they are told to stop; what they did in the window.
+/// Clients repeat a query until they are stopped; returns what they completed in the window.
 pub(crate) fn throughput(
     database: &Database,
     tenant: &str,

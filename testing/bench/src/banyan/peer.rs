@@ -18,7 +18,7 @@ const JARS_VARIABLE: &str = "TANGLEWOOD_BENCH_NEO4J";
 const CALL_SECONDS_MAX: u64 = 20;
 /// Silence of the peer beyond that, loading included.
 const SILENCE_SECONDS_MAX: u64 = 180;
-/// We must be so much faster than each, by package; than Neo4j, as the paper's engine is.
+/// How many times faster we must be than each engine, by package; for Neo4j the factor is that of the paper's engine.
 const FASTER_MIN: [(&str, f64); 3] = [("neo4j", 20.0), ("kuzu", 1.0), ("ladybug", 1.0)];
 /// Rounds of ours that count, and one before.
 const ROUNDS: usize = 7;
@@ -42,7 +42,7 @@ fn steps(count: usize, test: &str) -> String {
     text + &format!(" RETURN friend{count}.id AS id LIMIT $n")
 }
 
-/// What Kuzu and LadybugDB are asked, in several ways.
+/// The wordings for Kuzu and LadybugDB.
 fn kuzu_wordings(query: &str) -> Vec<String> {
     let works = KUZU_COLLEAGUES;
     let within = |far: usize| format!("MATCH (person)-[:KNOWS* SHORTEST 1..{far}]-(friend:Person)");
@@ -83,7 +83,7 @@ fn kuzu_wordings(query: &str) -> Vec<String> {
     }
 }
 
-/// What Neo4j is asked.
+/// The wording for Neo4j.
 fn wording(query: &str) -> String {
     let companies =
         format!("{KNOWS}-[:WORK_AT]->(company:Company) WITH person, collect(company) AS companies");
@@ -151,7 +151,7 @@ fn figures(graph: &Graph, peer: Peer, report: &mut Report) -> Result<Map<String,
     }
 }
 
-/// Every row that it gave is one of the right ones, but for the person itself, whom its patterns meet on fewer ways.
+/// Each of its rows must be one of the right ones, except the person itself, whom its patterns reach less often.
 fn check(graph: &Graph, query: &str, figure: &Json) -> Result<(), String> {
     let answers: Vec<Vec<Vec<i64>>> =
         serde_json::from_value(figure["rows"].clone()).map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ const WATCHED: Duration = Duration::from_millis(2_000);
 const WINDOW: usize = 20;
 /// From one query to the next.
 const EVERY: Duration = Duration::from_millis(12);
-/// Latency is restored where it is within so much of what it was.
+/// Latency counts as restored within this factor of the first.
 const RESTORED_MAX: f64 = 1.1;
 /// It is restored within.
 const SECONDS_MAX: f64 = 3.0;

@@ -74,10 +74,10 @@ impl Reference {
         }
     }
 
-    /// Are these rows a right answer where so many are wanted?
+    /// Compares these rows with the right answer, of which `wanted` rows were requested.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The first difference.
     pub fn check(&self, query: &str, person: i64, wanted: i64, rows: &[i64]) -> Result<(), String> {
         let right = self.answer(query, person);
         let count = right.len().min(wanted as usize);

@@ -1,4 +1,4 @@
-//! E2: what scopes bring, what their policies bring, and what instances cost.
+//! E2: the gain of scopes and of their policies, and the cost of instances.
 
 use super::{Graph, QUERIES, Query, WANTED, timed_ask};
 use crate::report::Report;
@@ -6,12 +6,12 @@ use crate::timing::{Samples, shown_ms};
 
 /// Rounds in which two ways of running a query take turns; the first does not count.
 const ROUNDS: usize = 9;
-/// Scopes on must be so much faster than off, over all persons, as in the paper (its least average, and CQ4's).
+/// How many times faster queries must be with scopes than without, over all persons, as in the paper (its least average, and CQ4's).
 const ON_OFF_MIN: f64 = 1.3;
 const ON_OFF_CQ4_MIN: f64 = 14.0;
 /// The best policy over first in, first out, for the least and the most rows wanted.
 const POLICY_MIN: f64 = 1.8;
-/// Rows that CQ6 is asked for.
+/// Limits of CQ6.
 const POLICY_WANTED: [i64; 5] = [1, 10, 100, 1_000, 10_000];
 /// Instances of one row over none, one at a time and without limit.
 const OVERHEAD_ONE_MAX: f64 = 1.10;

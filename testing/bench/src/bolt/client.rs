@@ -44,7 +44,7 @@ impl Client {
         client.answer(|_| ())?;
         Ok(client)
     }
-    /// Asks, and asks for the first `fetch` rows (-1: all).
+    /// Runs a statement, and requests its first `fetch` rows (-1: all).
     pub fn run(&mut self, text: &str, params: Value, fetch: i64) -> Result<(), String> {
         self.heads = 1;
         let ask = [text.into(), params, Value::map::<&str>([])];

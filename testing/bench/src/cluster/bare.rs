@@ -1,4 +1,4 @@
-//! What PostgreSQL makes of the same groups, with nobody between: rows of as many bytes, as many a transaction, as many connections as gates.
+//! PostgreSQL alone with the same groups: rows of as many bytes, as many a transaction, as many connections as gates.
 
 use postgres::{Client, NoTls};
 use world::clock::monotonic_ns;

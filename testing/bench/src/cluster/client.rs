@@ -1,4 +1,4 @@
-//! Clients of a gate, over Bolt, each answer held against what is known.
+//! Clients of a gate, over Bolt; each answer is compared with the known graph.
 
 use super::told;
 use crate::power_law::Graph;
@@ -16,7 +16,7 @@ const TRIES_MAX: usize = 100;
 /// Where the draws of clients start from.
 const SEED: u64 = 514;
 
-/// What clients do.
+/// The mix of a client.
 #[derive(Clone, Copy)]
 pub enum Work {
     /// The operations of TAO.
@@ -35,7 +35,7 @@ pub struct Asked<'n> {
     pub number: u64,
 }
 
-/// What a client did.
+/// Results of a client.
 #[derive(Default)]
 pub struct Did {
     pub reads: Samples,
@@ -190,7 +190,7 @@ pub enum Reading {
     NoOlder,
 }
 
-/// Reads of one vertex, one after the other, while nobody else asks.
+/// Reads of one vertex, one after the other, with no other client.
 pub fn reads(url: &str, network: &Graph, reading: Reading, count: usize) -> Result<Samples, String> {
     let mut client = connect(url)?;
     let (mut chance, mut samples) = (Chance::seeded(SEED), Samples::default());

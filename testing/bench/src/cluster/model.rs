@@ -9,14 +9,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What one process does for something, in microseconds.
+/// Costs of each process per operation, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Costs {
     /// A gate, for one read: its session, and the query.
     pub read_us: f64,
     /// A gate, for one round of its own.
     pub round_us: f64,
-    /// A gate, for a NOP that a shard asks for because of another's round.
+    /// A gate, for a NOP that a shard requests because of another gate's round.
     pub nop_us: f64,
     /// A shard, for one round.
     pub shard_us: f64,
@@ -42,9 +42,9 @@ enum What {
     Asked(usize),
     /// The gate has begun its round.
     Begun(usize),
-    /// The shard is asked by this gate's round.
+    /// The read of this gate's round is at the shard.
     AtShard { gate: usize, shard: usize },
-    /// Another gate is asked for a NOP for it.
+    /// Another gate was asked for a NOP for it.
     Wanted { other: usize, gate: usize, shard: usize },
     /// Another gate has made the NOP for it.
     Nop { gate: usize, shard: usize },

@@ -1,4 +1,4 @@
-//! A cluster, or a server of one process, that this program starts, asks how it stands, and ends.
+//! A cluster, or a server of one process, that this program starts, queries for its state, and ends.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a port that is free now")]
 
 use super::told;
@@ -23,7 +23,7 @@ pub struct Cluster {
     pub up_seconds: f64,
 }
 
-/// What the gates and shards have done.
+/// Counters of the gates and shards.
 #[derive(Clone, Copy, Default)]
 pub struct Figures {
     pub commits: f64,
@@ -40,7 +40,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What was done since then.
+    /// The difference to earlier counters.
     pub fn since(self, before: &Figures) -> Figures {
         Figures {
             commits: self.commits - before.commits,
@@ -107,7 +107,7 @@ impl Cluster {
     pub fn record_bytes(&self) -> Result<usize, String> {
         super::bare::record_bytes(&self.truth()?)
     }
-    /// What `SHOW ORDER` says at every gate; what is of the shards is said alike by all.
+    /// Sums `SHOW ORDER` over the gates; the counters of shards are the same at every gate.
     pub fn figures(&self) -> Result<Figures, String> {
         let mut figures = Figures::default();
         for url in self.gates() {

@@ -36,7 +36,7 @@ const GET_NODE_NO_OLDER: &str = "READ NO OLDER THAN 2 s MATCH (n:N {id: $id}) RE
 /// Edges among the neighbours of a node.
 const CLUSTERING: &str = "MATCH (:N {id: $id})-[:E]-(near) WITH collect(DISTINCT near) AS all UNWIND all AS a MATCH (a)-[:E]->(b) WHERE b IN all RETURN count(*)";
 
-/// What a number of clients did, and the processor time of each role meanwhile.
+/// The completed operations of a number of clients, and the processor time of each role meanwhile.
 struct Run {
     programs: f64,
     seconds: f64,
@@ -96,7 +96,7 @@ pub fn run(network: &Graph, database: &Path, place: &Path, report: &mut Report) 
     clustering(network, database, place, report)
 }
 
-/// Costs of what runs of one and of two gates differ in.
+/// Computes costs from the differences between runs of one and of two gates.
 fn learn(costs: &mut Costs, gates: u16, all: &Run) {
     let rounds_us = (all.gates_us - all.programs * costs.read_us).max(0.0);
     let foreign = all.nops - all.stamps * f64::from(SHARDS);

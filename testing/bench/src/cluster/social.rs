@@ -15,7 +15,7 @@ const SIZE: (u16, u16) = (2, 3);
 /// The part's name in `--only`.
 pub const NAME: &str = "ldbc";
 
-/// Asks the sets that the folder of data holds; `place` is for what is made on the way.
+/// Runs the sets that the data folder holds; `place` is a folder for temporary files.
 pub fn run(folder: Option<&Path>, place: &Path, report: &mut Report) -> Result<(), String> {
     report.section(&format!("answers of the interactive workload, {} gates, {} shards", SIZE.0, SIZE.1));
     for set in [TEST_DATA, SMALL] {

@@ -10,10 +10,10 @@ use world::threads::{self, Thread};
 
 /// Lines that may wait to be read.
 const LINES_MAX: usize = 64;
-/// What of the script's complaints is kept.
+/// Bytes of the script's error output that are kept.
 const COMPLAINT_BYTES_MAX: usize = 16 << 10;
 
-/// What came, or did not.
+/// A line of output, or why there is none.
 pub(crate) enum Line {
     /// A line of JSON.
     Said(Json),

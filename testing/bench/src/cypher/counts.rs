@@ -1,4 +1,4 @@
-//! The nine counts of the subgraph benchmark, counted without an engine: what ours and all others are held against.
+//! The nine counts of the subgraph benchmark, computed without an engine: the reference for ours and all others.
 //!
 //! Relations are read from the files as they are, in either layout, and counted by hand: weights along a line of joins (Q1, Q4, Q7), sets of
 //! neighbours for what closes (Q2, Q3, Q8, Q9). Nothing is shared with the engine but the folder.
@@ -142,7 +142,7 @@ impl Network {
         count
     }
 
-    /// Messages by tags, likes and replies; `at_least` says what missing ones count.
+    /// Messages by tags, likes and replies; `at_least` gives the count for missing ones.
     fn by_message(&self, at_least: impl Fn(u64) -> u64) -> u64 {
         let mut replies: HashMap<Id, u64> = HashMap::new();
         self.replies.iter().for_each(|(_, message)| *replies.entry(*message).or_default() += 1);

@@ -22,7 +22,7 @@ const PLANNING_MS_MAX: f64 = 0.2;
 /// Everything about a statement that is known and does nothing.
 const KNOWN_MS_MAX: f64 = 0.01;
 
-/// What a query gave and took.
+/// Rows and time of a query.
 pub(crate) struct Figure {
     pub query: Query,
     pub median_ms: f64,

@@ -19,7 +19,7 @@ use world::files::{self, TemporaryFolder};
 const JAVA: &str = include_str!("../../peers/CypherNeo4j.java");
 /// Where the jars of Neo4j 5.26 lie.
 const JARS_VARIABLE: &str = "TANGLEWOOD_BENCH_NEO4J";
-/// What a call may take: a hundred times what the slowest of ours takes. A query that takes longer counts with this.
+/// The limit of one call, in seconds: a hundred times our slowest. A query that takes longer counts with the limit.
 pub(crate) const CALL_SECONDS_MAX: u64 = 10;
 /// How long after the limit of a call an engine may still be silent.
 const GRACE_SECONDS: u64 = 5;
@@ -28,7 +28,7 @@ const LOAD_SECONDS_MAX: u64 = 240;
 /// Restarts of one peer on one graph: every wording of every query might need one.
 const STARTS_MAX: usize = 80;
 
-/// What a peer made of a query.
+/// A peer's result for a query.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// Milliseconds, and rows for the sets of parameters it had time for.
@@ -46,7 +46,7 @@ pub(crate) struct Answered {
     figures: Map<String, Json>,
     /// Over Bolt, by server.
     bolt: Map<String, Json>,
-    /// Milliseconds of a call that asks nothing, by how it is asked.
+    /// Milliseconds of an empty call, by interface.
     floors: Map<String, Json>,
 }
 
@@ -63,7 +63,7 @@ impl Answered {
     pub fn over_bolt(&self, server: &str, query: &str) -> Outcome {
         outcome(self.bolt.get(server).and_then(|figures| figures.get(query)))
     }
-    /// Was Bolt asked at all?
+    /// True if Bolt was measured.
     pub fn has_bolt(&self) -> bool {
         self.bolt["tanglewood"].as_object().is_some_and(|figures| !figures.is_empty())
     }
@@ -79,7 +79,7 @@ fn outcome(figure: Option<&Json>) -> Outcome {
     }
 }
 
-/// All chosen peers that are installed here, one after the other.
+/// Runs all chosen peers that are installed, one after the other.
 pub(crate) fn all(set: &Set, address: &str, report: &mut Report) -> Vec<Answered> {
     let mut answered = Vec::new();
     let choice = report.choice.clone();
@@ -101,7 +101,7 @@ pub(crate) fn all(set: &Set, address: &str, report: &mut Report) -> Vec<Answered
     answered
 }
 
-/// A peer that is being asked.
+/// A peer while its script runs.
 struct Asking<'a> {
     peer: Peer,
     set: &'a Set,
@@ -149,7 +149,7 @@ impl<'a> Asking<'a> {
         Err(format!("was started {STARTS_MAX} times and did not finish"))
     }
 
-    /// Takes what the script tells; true at its end, false if it had to be killed.
+    /// Reads the script's output; true at its end, false if it had to be killed.
     fn listen(&mut self, mut child: Child) -> Result<bool, String> {
         let mut limit_seconds = LOAD_SECONDS_MAX;
         self.trying = Default::default();
@@ -199,13 +199,13 @@ impl<'a> Asking<'a> {
         true
     }
 
-    /// Keeps what there is. A figure that cannot be kept is still told at the end.
+    /// Writes the results so far to disk. Where that fails, the figures are still reported at the end.
     fn keep(&self) {
         let all = json!({ "figures": self.answered.figures, "bolt": self.answered.bolt });
         let _ = files::write_bytes(&self.kept, all.to_string().as_bytes());
     }
 
-    /// What is not answered yet, for the script.
+    /// The queries without a result yet, for the script.
     fn left(&self) -> Json {
         let asked = |done: &dyn Fn(&str) -> bool| {
             let left = queries(&self.set.chosen).filter(|query| !done(query.name));
@@ -250,7 +250,7 @@ fn shown(figure: &Json) -> String {
     }
 }
 
-/// What stands in the place of a time that is over the limit.
+/// The text shown in place of a time over the limit.
 pub(crate) fn over_shown() -> String {
     format!("> {CALL_SECONDS_MAX} s")
 }

@@ -1,4 +1,4 @@
-//! Who was right, and who was how fast: one line a query, then the means.
+//! Compares results and times: one line per query, then the means.
 
 use super::Set;
 use super::ours::Figure;

@@ -190,7 +190,7 @@ fn small_points_to() -> Result<bool, String> {
     Ok(true)
 }
 
-/// Which variables are used later, hence which origins live; which loans an origin may hold; and what is used while it is borrowed.
+/// Which variables are used later, hence which origins are live; which loans an origin may hold; and uses of borrowed variables.
 const BORROWS: &str = ".input subset_base(3, $given) .input loan_issued_at(3, $given)
     subset(o, p) :- subset_base(o, p, _).
     node(p) :- cfg_edge(p, _). node(p) :- cfg_edge(_, p).

@@ -1,4 +1,4 @@
-//! A program with a parameter kept over a graph in the database: what it keeps, what an argument costs, and how soon a change is told.
+//! A program with a parameter kept over a graph in the database: its memory, the cost of an argument, and the delay until a change is delivered.
 
 use super::questions::loaded;
 use super::{fault, twin};
@@ -13,7 +13,7 @@ use world::clock::monotonic_ns;
 const READERS: usize = 100;
 /// Edges that are taken out and put back.
 const TRIALS: usize = 100;
-/// How long a reader may be told nothing.
+/// How long a reader waits for news before the bench fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const BELOW: &str = "DATALOG { tc(x, y) :- E(x, y). tc(x, z) :- tc(x, y), E(y, z).

@@ -21,7 +21,7 @@ pub fn backwards(edges: &Edges) -> Edges {
     edges.iter().map(|(a, b)| (*b, *a)).collect()
 }
 
-/// What is reached from these over one edge or more.
+/// The vertices reached from these over one edge or more.
 pub fn reached(lists: &Lists, from: impl IntoIterator<Item = u32>) -> HashSet<u32> {
     let (mut found, mut queue) = (HashSet::new(), VecDeque::from_iter(from));
     while let Some(at) = queue.pop_front() {

@@ -12,7 +12,7 @@ pub(super) struct PaperFigure {
     pub(super) quick: Option<&'static [&'static str]>,
     pub(super) paper_says: &'static str,
     pub(super) scaled: &'static str,
-    /// What the figure should show.
+    /// What the figure should show, as a sentence.
     pub(super) shows: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Who is asked: a database in this process, or a server.
+//! The system under test: a database in this process, or a server.
 
 use super::told;
 use database::entity::Hydrated;
@@ -8,11 +8,11 @@ use server::client::Client;
 /// A statement that conflicts is tried again so often.
 const TRIES_MAX: usize = 100;
 
-/// Someone who answers statements.
+/// A connection that runs statements.
 pub(crate) trait Asks {
     /// The rows that a statement gives.
     fn rows(&mut self, text: &str, params: &Params) -> Result<Vec<Vec<Value>>, String>;
-    /// What a statement changes.
+    /// Runs a statement; its counters of changes.
     fn changes(&mut self, text: &str, params: &Params) -> Result<Counters, String>;
 
     /// The one number that a statement gives.

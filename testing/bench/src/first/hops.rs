@@ -1,4 +1,4 @@
-//! Point look-ups and hops on the power-law graph, beside every other engine that is installed here.
+//! Point look-ups and hops on the power-law graph, beside every other installed engine.
 
 use super::told;
 use crate::data;
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use world::files::{self, TemporaryFolder};
 
-/// Ordinary vertices asked about, and the seed that chooses them.
+/// Number of ordinary vertices, and the seed that chooses them.
 const ORDINARY_COUNT: usize = 5;
 const ORDINARY_SEED: u64 = 7;
 /// Calls before times count, and calls that count, for each source.
@@ -127,7 +127,7 @@ fn measure(session: &mut Session, steps: usize, questions: &[Question]) -> Resul
     Ok(samples.median_ms())
 }
 
-/// What each engine that is here measured.
+/// Measures each installed engine.
 fn peers(place: &Path, report: &mut Report) -> Vec<(&'static str, Json)> {
     let mut found = Vec::new();
     for peer in HOPS {

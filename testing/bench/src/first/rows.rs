@@ -63,7 +63,7 @@ impl Set {
     pub fn is_in(&self, folder: &Path) -> bool {
         world::files::exists(&folder.join(format!("{}.tar.zst", self.name)))
     }
-    /// The folder of its network, and what is asked with the rows that are right.
+    /// Unpacks the network to a folder; the folder, and the queries with their right rows.
     pub fn open(&self, folder: &Path) -> Result<(PathBuf, Vec<Expected>), String> {
         let (unpacked, _) = data::unpacked(folder, self.name)?;
         let inside = |name: &str| {

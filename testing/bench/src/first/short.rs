@@ -7,10 +7,10 @@ use crate::timing::{Samples, shown_ms, timed};
 use database::{Params, Session, Value};
 use serde_json::Value as Json;
 
-/// Times each short read is asked.
+/// Runs of each short read.
 const ROUNDS: usize = 5;
 
-/// Asks every short read about all ids; `kuzu` is what the second engine answered, if it is here.
+/// Runs every short read for all ids; `kuzu` has the second engine's answers, if it is installed.
 pub fn run(session: &mut Session, ids: &Json, kuzu: Option<&Json>, report: &mut Report) {
     for (at, query) in SHORT.into_iter().enumerate() {
         let (parameter, kind) = if at < 3 { ("personId", "persons") } else { ("messageId", "messages") };

@@ -23,12 +23,12 @@ const RESIDENT_MB_MAX: f64 = 400.0;
 const REOPEN_MS_MAX: f64 = 100.0;
 /// Times the database is reopened.
 const REOPEN_ROUNDS: usize = 5;
-/// Times each query is asked with each set of parameters.
+/// Runs of each query with each set of parameters.
 const ROUNDS: usize = 3;
 /// Persons and messages that the short reads ask about.
 const SHORT_IDS: usize = 30;
 
-/// Everything that is asked of the social network.
+/// Runs all parts on the social network.
 pub fn run(folder: &Path, report: &mut Report) -> Result<(), String> {
     report.section(&format!("social network, {SET}"));
     let (unpacked, now) = data::unpacked(folder, SET)?;

@@ -10,7 +10,7 @@ use world::files;
 /// Updates that are run.
 const UPDATES_RUN: usize = 4_000;
 
-/// What is read back for each kind: a count that grows by one with every update.
+/// The query for each kind of update whose count grows by one with every update.
 const READ_BACK: [&str; 8] = [
     "MATCH (n:Person) RETURN count(n)",
     "MATCH (:Person)-[e:LIKES]->(:Post) RETURN count(e)",

@@ -1,4 +1,4 @@
-//! Traversals as they are asked: parsed with their bindings, and their answers as numbers or rows.
+//! Traversals parsed with their bindings, and their answers as numbers or rows.
 
 use crate::banyan::told;
 use database::gremlin::{GremlinOptions, Script};

@@ -21,12 +21,12 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 const SERVED: &str = include_str!("../../peers/GremlinServed.java");
 const DRIVER: &str = include_str!("../../peers/gremlin_driver.py");
-/// Answers that take less than so many empty calls are the driver's time more than the server's.
+/// Below this many empty calls, an answer's time is the driver's more than the server's.
 const FLOORS_MIN: f64 = 3.0;
-/// Differences of two medians of the wire are not told apart below this.
+/// Differences of two medians below this, in milliseconds, are not distinguished.
 const TOLD_APART_MS: f64 = 0.005;
 
-/// What a driver saw of one question.
+/// A driver's measurements of one question.
 struct Seen {
     waited_ms: f64,
     server_ms: f64,

@@ -26,14 +26,14 @@ const PEERS: [Peer; 2] = [
 ];
 /// A call of a peer may take so long; it then counts with this time.
 pub(super) const CALL_SECONDS_MAX: u64 = 10;
-/// We must be so much faster.
+/// How many times faster we must be.
 pub(super) const FASTER_MIN: f64 = 20.0;
 /// Rounds of ours.
 const ROUNDS: usize = 7;
-/// What the questions read.
+/// Labels that the questions read.
 const LABELS: [&str; 5] = ["Person", "Company", "Message", "Tag", "TagClass"];
 const EDGES: [&str; 5] = ["KNOWS", "WORK_AT", "HAS_CREATOR", "HAS_TAG", "HAS_TYPE"];
-/// Hops, as both sides are asked.
+/// Hops, in the wording of both sides.
 const HOPS: [(&str, &str); 2] = [
     ("2 hops", "g.V().has('Person', 'id', personId).both('KNOWS').both('KNOWS').dedup().count()"),
     (
@@ -148,7 +148,7 @@ pub(super) fn run(graph: &Graph, report: &mut Report, [here, driver]: [bool; 2])
     if driver { driven::run(graph, report, &chosen, place.path()) } else { Ok(()) }
 }
 
-/// What we answer: median time in milliseconds and rows, by question.
+/// Our results: median time in milliseconds and rows, by question.
 type Ours = HashMap<&'static str, (f64, Vec<Vec<i64>>)>;
 
 /// Our medians, and our answers about each person.

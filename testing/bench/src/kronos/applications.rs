@@ -102,7 +102,7 @@ fn transfers(report: &mut Report, place: &str, group: &Group, locks: &LockClient
     Ok(())
 }
 
-/// Measures in turns, so that all share what else the machine does; of each store the run with the median rate.
+/// Alternates the measurements, so that other load affects all of them; returns each store's run with the median rate.
 fn in_turns<const N: usize>(
     stores: [&dyn Fn() -> Result<Outcome, String>; N],
 ) -> Result<[Outcome; N], String> {

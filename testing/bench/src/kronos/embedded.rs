@@ -17,7 +17,7 @@ const ASSIGN_TARGET: f64 = 2e6;
 const GATEKEEPERS: usize = 4;
 const STAMPS: usize = 20_000;
 const STAMP_QUESTIONS: usize = 1_000_000;
-/// One in so many stamps was decided by an order, not by its vector.
+/// One in this many stamps was decided by an order, not by its vector.
 const DECIDED_EVERY: usize = 64;
 const STAMP_TARGET_NS: f64 = 1_000.0;
 const LIVE_EVENTS: u64 = 20_000_000;
@@ -63,7 +63,7 @@ pub(super) fn run(report: &mut Report) -> Result<(), String> {
     stamps(report)
 }
 
-/// Stamps of gatekeepers that hear of each other now and then; questions between all of them.
+/// Stamps of gatekeepers that exchange clocks now and then; comparisons of pairs of them.
 fn stamps(report: &mut Report) -> Result<(), String> {
     let mut chance = Chance::seeded(super::SEED);
     let mut machine = Machine::new(GraphLimits::default());
@@ -122,7 +122,7 @@ fn stamps(report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Figure 5.5: what the process holds more, with a reference to each event, held by a session.
+/// Figure 5.5: the growth of the process, with a reference to each event, held by a session.
 pub(super) fn memory(report: &mut Report) -> Result<(), String> {
     report.section("figure 5.5: memory of live events, each with a reference");
     let before = resident_bytes().ok_or("the system does not say what is resident")?;

@@ -114,7 +114,7 @@ async fn drive(group: &mut Group, counts: &Arc<Counts>) -> Result<Vec<[u64; 2]>,
     Ok(buckets)
 }
 
-/// Two events, ordered, and given back: three changes. What they answer must be right.
+/// Creates two events, orders them and releases them: three changes, each answer checked.
 async fn write(kronos: &Kronos) -> Result<(), String> {
     let events = kronos.create_events(2).await.map_err(fault)?;
     let assigned =

@@ -29,7 +29,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Starts so many replicas, with their data on disk, and waits until their ports accept.
+    /// Starts `count` replicas, with their data on disk, and waits until their ports accept.
     pub(super) fn start(count: usize) -> Result<Group, String> {
         Group::start_in(count, TemporaryFolder::new("bench-kronos").map_err(fault)?)
     }

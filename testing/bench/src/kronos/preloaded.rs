@@ -11,13 +11,13 @@ pub(super) const EVENTS: usize = 10_000;
 pub(super) const ORDERS: usize = 50_000;
 const BATCH: usize = 1_000;
 
-/// What the service was told.
+/// The events and orders that the service was loaded with.
 pub(super) struct Preloaded {
     pub(super) events: Vec<Event>,
     closure: Closure,
 }
 
-/// A client of all replicas that asks each in turn and remembers nothing.
+/// A client that calls all replicas in turn and caches nothing.
 pub(super) async fn connect(addresses: &[String]) -> Result<Kronos, String> {
     let options = Options { cached_pairs: 0, spread: true, ..Options::new(addresses.to_vec()) };
     Kronos::connect_with(options).await.map_err(fault)

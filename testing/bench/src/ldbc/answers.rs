@@ -14,10 +14,10 @@ use serde_json::Value as Json;
 /// Relative difference that two ways of computing one floating-point number may show.
 const FLOAT_TOLERANCE: f64 = 1e-9;
 
-/// Is what we found right? If not: the first difference.
+/// Compares the rows with the expected ones.
 ///
 /// # Errors
-/// The first difference, for people.
+/// The first difference, as text.
 pub fn compare(query: &str, found: &[Vec<Value>], expected: &[Vec<Json>]) -> Result<(), String> {
     compare_plain(query, found.iter().map(|row| row.iter().map(plain).collect()).collect(), expected)
 }

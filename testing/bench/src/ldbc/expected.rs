@@ -23,7 +23,7 @@ pub struct Expected {
 /// Reads all lines.
 ///
 /// # Errors
-/// A line is not what it should be.
+/// A line is malformed.
 pub fn read(text: &str) -> Result<Vec<Expected>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines

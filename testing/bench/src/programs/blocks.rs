@@ -12,7 +12,7 @@ use world::files;
 
 /// Times that each block is rendered, as in the paper.
 const RENDERED: usize = 20;
-/// Times that PostgreSQL takes of ours, at least, over blocks of so many transactions.
+/// PostgreSQL must take at least this many times as long as ours, over blocks of that many transactions.
 const GAIN_MIN: f64 = 5.0;
 const LARGE: usize = 100;
 /// The variable that names a server of PostgreSQL.

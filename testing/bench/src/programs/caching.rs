@@ -1,9 +1,10 @@
 //! Figure 5.18: how much faster requests are whose results are cached at their start, while the graph changes.
 //!
-//! The paper asks two workloads: two-hop traversals of a social graph from nodes that are drawn in proportion to their out-degree, and traversals of the
-//! whole component of a node of a peer-to-peer network. A third is the local clustering coefficient of such a node. Between requests others
-//! write: one of so many requests adds a relationship between drawn nodes, or takes away one that was added. Each request is asked cached and plain, the one
-//! or the other first by turns, and both answers must agree. Cached requests go before, until the cache is as full as it stays.
+//! The paper has two workloads: two-hop traversals of a social graph from nodes that are drawn in proportion to their out-degree, and traversals of
+//! the whole component of a node of a peer-to-peer network. A third is the local clustering coefficient of such a node. Between requests other
+//! sessions write: one in a fixed number of requests adds a relationship between drawn nodes, or removes one that was added. Each request is run
+//! cached and uncached, in alternating order, and both answers must agree. Before the measurement, cached requests run until the cache has its final
+//! size.
 
 use super::{agree, loaded, row};
 use crate::data;
@@ -23,12 +24,12 @@ const WARM_UP: usize = 20_000;
 /// Writes of a thousand requests: the share of writes in the mix of TAO, and far more.
 const WRITES: [u64; 2] = [2, 20];
 
-/// Which graph a workload asks: real ones where a folder of data is given, and else ones that are drawn, smaller.
+/// The graph of a workload: a real one where a folder of data is given, otherwise a smaller generated one.
 #[derive(Clone, Copy)]
 enum Network {
-    /// Who follows whom: SNAP's ego-Twitter, 81,306 nodes and 1,768,135 edges.
+    /// Follows of persons: SNAP's ego-Twitter, 81,306 nodes and 1,768,135 edges.
     Social,
-    /// Who talks to whom: one of SNAP's snapshots of Gnutella.
+    /// Connections of peers: one of SNAP's snapshots of Gnutella.
     Peers,
 }
 

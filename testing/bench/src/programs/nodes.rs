@@ -1,4 +1,4 @@
-//! What a node costs: a program over the whole graph beside the twin that answers the same, and a deployed module that does nothing.
+//! The cost of a node: a program over the whole graph beside its twin, and a deployed module that does nothing.
 //!
 //! A node's time is that of the processors, of all executors together: it does not depend on what else the machine does.
 
@@ -138,7 +138,7 @@ mod tests {
         assert!(wat::parse_str(text).unwrap() == MODULE, "assemble each.wat anew");
     }
 
-    /// On a small graph, each program answers what its twin does.
+    /// On a small graph, each program gives the answer of its twin.
     #[test]
     fn programs_and_twins_agree() {
         let mut report = Report::default();

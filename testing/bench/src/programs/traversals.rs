@@ -12,12 +12,12 @@ use database::params;
 use std::path::Path;
 use world::chance::Chance;
 
-/// Pairs that are asked.
+/// Pairs of vertices.
 const PAIRS: usize = 100;
 /// Times that a bulk-synchronous search takes of ours, at least.
 const GAIN_MIN: f64 = 4.0;
 
-/// What is asked, and how.
+/// The query of one pair, by a program and by a path search.
 const REACHES: &str =
     "MATCH (s:N {id: $s}), (t:N {id: $t}) CALL program.reach(s, {target: t}) YIELD value RETURN value";
 const SHORTEST: &str =

@@ -17,7 +17,7 @@ use world::files;
 
 /// Calls that count.
 const ROUNDS: usize = 3;
-/// A question is not asked again once its calls took so long together.
+/// A question is not repeated once its calls took this long in total.
 const ENOUGH_MS: f64 = 8_000.0;
 /// Times the best of the others.
 const OF_BEST_MAX: f64 = 2.0;
@@ -65,7 +65,7 @@ const QUESTIONS: [(&str, &str, bool); 6] = [
     ),
 ];
 
-/// What an edge weighs: as good as drawn.
+/// The weight of an edge: a pseudo-random number from its position.
 pub fn weight(edge: usize) -> u32 {
     (edge.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as u32 % WEIGHT_MAX as u32 + 1
 }

@@ -33,7 +33,7 @@ impl Lists {
     }
 }
 
-/// What is found from one source.
+/// The result of a search from one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// Other vertices by distance.

@@ -9,27 +9,27 @@ use serde_json::json;
 use world::chance::Chance;
 use world::files;
 
-/// How many sources are asked about together.
+/// Numbers of sources of one query.
 pub const SOURCES: [usize; 5] = [1, 8, 64, 128, 256];
-/// What draws them.
+/// The seed that draws the sources.
 const SOURCES_SEED: u64 = 9;
-/// Sources have at least so many edges, so that there is something to search.
+/// The least degree of a source, so that there is something to search.
 const DEGREE_MIN: usize = 2;
 /// Calls that count, of each question; there are five questions about one source.
 const ROUNDS: usize = 5;
 const QUESTIONS_OF_ONE: usize = 5;
 /// Whole stack against the bare search, both on one thread.
 const OF_BARE_MAX: f64 = 1.3;
-/// Two executors against one, from so many sources on.
+/// The least speedup of two executors, from that many sources on.
 const SPEEDUP_MIN: f64 = 1.85;
 const SPEEDUP_SOURCES_MIN: usize = 8;
-/// Searches of one source each are asked for by name with at most so many sources: beyond that lanes are many times as fast.
+/// The policy of one search per source is measured by name up to this many sources: beyond it lanes are many times as fast.
 const NAMED_SOURCES_MAX: usize = 64;
 const NAMED: &str = "nTkS(2)";
 /// Against other engines.
 const PEER_TIMES_MIN: f64 = 10.0;
 
-/// Sources asked about together, and what is right.
+/// Sources of one query, and the right answer.
 pub struct Question {
     /// Where paths begin.
     pub sources: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct Question {
     pub bare_ms: f64,
 }
 
-/// The questions about so many sources at once.
+/// Questions with this many sources.
 pub fn questions(subject: &Subject, count: usize) -> Vec<Question> {
     let bare = subject.bare();
     let mut chance = Chance::seeded(SOURCES_SEED);

@@ -7,7 +7,7 @@ use crate::timing::timed;
 use database::{Database, Options, Session, Value, params};
 use world::files::{self, TemporaryFolder};
 
-/// A graph in a database with so many executors.
+/// A graph in a database with a number of executors.
 pub struct Ours {
     database: Database,
     // Dropped last.

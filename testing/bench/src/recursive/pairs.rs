@@ -7,7 +7,7 @@ use crate::timing::{Samples, shown_ms, timed};
 use database::{Value, params};
 use world::chance::Chance;
 
-/// Pairs asked about, what draws them, and calls of each.
+/// The number of pairs, the seed that draws them, and calls of each.
 const PAIRS: usize = 60;
 const PAIRS_SEED: u64 = 10;
 const ROUNDS: usize = 3;
@@ -17,7 +17,7 @@ const P50_MS_MAX: f64 = 2.0;
 const TEXT: &str =
     "MATCH (a:N {id: $a}), (b:N {id: $b}) MATCH p = ANY SHORTEST (a)-[:E]->+(b) RETURN length(p)";
 
-/// Draws pairs, asks, verifies.
+/// Draws pairs, runs the queries, and verifies the answers.
 ///
 /// # Errors
 /// A query failed.

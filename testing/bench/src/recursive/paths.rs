@@ -1,5 +1,5 @@
-//! A shortest path from each of some sources to every vertex, read edge by edge: how long, on one executor and on all; how many bytes a
-//! vertex; and what a limit and a budget do.
+//! A shortest path from each of some sources to every vertex, read edge by edge: the time on one executor and on all, the bytes per vertex, and the
+//! effects of a limit and a budget.
 //!
 //! Ends and lengths are compared with those of the bare search; that what is found are paths of the graph is checked here for each path of
 //! a sample, edge by edge.
@@ -13,12 +13,12 @@ use database::{Limits, Session, Value, params};
 use std::collections::HashSet;
 use world::memory::resident_bytes;
 
-/// How many sources are asked about together.
+/// Numbers of sources of one query.
 const SOURCES: [usize; 3] = [1, 8, 64];
 /// Calls that count, of each question; where there are more paths than these, one.
 const ROUNDS: usize = 3;
 const ROUNDS_PATHS_MAX: i64 = 1_000_000;
-/// Two executors against one, from so many sources on.
+/// The least speedup of two executors, from that many sources on.
 const SPEEDUP_MIN: f64 = 1.85;
 const SPEEDUP_SOURCES_MIN: usize = 8;
 /// Sources whose paths' bytes are judged, and the most bytes a vertex: a fifth of the paper's 536.
@@ -26,7 +26,7 @@ const MEMORY_SOURCES: usize = 64;
 const BYTES_PER_VERTEX_MAX: f64 = 107.2;
 /// Paths that are checked edge by edge.
 const CHECKED_PATHS: i64 = 20_000;
-/// So few paths take at most so long, whatever the graph.
+/// This many paths take at most this long, whatever the graph.
 const FEW_PATHS: i64 = 10;
 const FEW_PATHS_MS_MAX: f64 = 20.0;
 /// A budget that holds no list of all paths.
@@ -100,7 +100,7 @@ fn measure(ours: &Ours, questions: &[Question]) -> Result<f64, String> {
     Ok(samples.median_ms())
 }
 
-/// The most bytes that the search itself says it held, and what the process grew by.
+/// The most bytes that the search reports, and the growth of the process.
 fn memory(
     session: &mut Session,
     subject: &Subject,
@@ -155,7 +155,7 @@ fn checked(
     Ok(())
 }
 
-/// What nobody takes is never rebuilt.
+/// Paths beyond a LIMIT are never rebuilt.
 fn few(session: &mut Session, question: &Question, report: &mut Report) -> Result<(), String> {
     let mut samples = Samples::default();
     for _ in 0..ROUNDS * 2 {
@@ -177,7 +177,7 @@ fn few(session: &mut Session, question: &Question, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// A list of all of them is refused, within the budget, and the refusal says what to ask.
+/// A list of all paths is refused, within the budget, and the error suggests another question.
 fn tight(session: &mut Session, question: &Question, report: &mut Report) {
     let limits = Limits { bytes_max: Some(TIGHT_BYTES_MAX), timeout: None };
     let before = resident_bytes().unwrap_or(0);

@@ -6,11 +6,11 @@ use super::subject::Subject;
 use crate::report::Report;
 use crate::timing::shown_ms;
 
-/// The policies that are asked for by name.
+/// The policies that are set by name.
 const POLICIES: [&str; 5] = ["1T1S", "nT1S", "nTkS(2)", "nTkMS(1)", "nTkMS(2)"];
-/// The choice may take so much longer than the best of them.
+/// The chosen policy may take this many times as long as the best of them.
 const OF_BEST_MAX: f64 = 1.1;
-/// Many threads and some sources may take so much longer than the better of one thread a source and all threads on one.
+/// Many threads and some sources may take this many times as long as the better of one thread per source and all threads on one.
 const OF_PLAIN_MAX: f64 = 1.05;
 /// Lanes, when all are full, beside the same sources one by one.
 const LANES_TIMES_MIN: f64 = 4.0;

@@ -7,12 +7,12 @@ use crate::rmat;
 use std::path::Path;
 use world::chance::Chance;
 
-/// Vertices of the graphs of Erdős and Rényi, their average degrees, and what the draws start from.
+/// Vertices of the Erdős-Rényi graphs, their average degrees, and the seed.
 const RANDOM_VERTICES: u32 = 200_000;
 const RANDOM_DEGREES: [usize; 3] = [2, 8, 32];
 const RANDOM_SEED: u64 = 44;
 
-/// A graph that is asked.
+/// A graph to query.
 pub struct Subject {
     /// For people.
     pub name: String,
@@ -74,10 +74,10 @@ pub fn twitter(folder: &Path) -> Result<Subject, String> {
     Ok(Subject { name: "ego-twitter".into(), vertices: highest + 1, edges })
 }
 
-/// Who knows whom in a social network of the benchmark council's generator, both ways, if it is there.
+/// The friendships of a social network of the benchmark council's generator, in both directions.
 ///
 /// # Errors
-/// It is missing or laid out otherwise.
+/// It is missing or in another layout.
 pub fn knows(folder: &Path) -> Result<Subject, String> {
     const NAME: &str = "person_knows_person_0_0.csv";
     let (place, _) =

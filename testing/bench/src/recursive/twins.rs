@@ -83,7 +83,7 @@ fn draw(next: &AtomicUsize, count: usize) -> impl Iterator<Item = Range<usize>> 
     })
 }
 
-/// `work` on each position, on so many threads; what each thread made of it.
+/// Runs `work` on each position, on this many threads; the results of each thread.
 fn each<T: Send>(
     threads: usize,
     count: usize,

@@ -1,6 +1,5 @@
-//! Questions that explode where walks are listed one by one: what asks only for ends, for existence or for counts is answered at once, what
-//! has to list is answered or refused, and nothing ever holds more than its budget: each is asked with one, and the memory of the process is
-//! watched meanwhile.
+//! Questions that explode where walks are listed one by one: a query of ends, of existence or of counts is answered at once, a query that has to list
+//! walks is answered or refused, and none exceeds its budget. The memory of the process is watched meanwhile.
 
 use super::ours::{Ours, told};
 use super::subject::Subject;
@@ -16,7 +15,7 @@ const TIME_MS_MAX: f64 = 2_000.0;
 /// Vertices of the mesh, in which everybody knows everybody, and of the long cycle.
 const MESH: u32 = 50;
 const CYCLE: u32 = 1_000_000;
-/// Vertices of the small complete graph whose trails are counted, and what a query may hold that has to list them.
+/// Vertices of the small complete graph whose trails are counted, and the memory limit of a query that has to list them.
 const COMPLETE: u32 = 6;
 const LISTING_BYTES_MAX: u64 = 256 << 20;
 /// A listing that goes on longer is ended, which is an honest answer too.
@@ -24,7 +23,7 @@ const LISTING_TIMEOUT: Duration = Duration::from_secs(20);
 /// Between two looks at the memory of the process.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What is asked, and the right answer.
+/// Name, text and right answer of a question.
 type Question = (&'static str, &'static str, i64);
 
 const OF_MESH: [Question; 2] = [
@@ -79,7 +78,7 @@ pub fn run(report: &mut Report) -> Result<(), String> {
     )
 }
 
-/// Asks for what has to be listed: counted, or ended by its budget or its time, and never holding more than the budget.
+/// Runs a query that has to list walks: it is answered, or ended by its budget or its time, and never exceeds the budget.
 fn listed(subject: &Subject, name: &str, text: &str, report: &mut Report) -> Result<(), String> {
     let ours = Ours::load(subject)?;
     let mut session = ours.session();

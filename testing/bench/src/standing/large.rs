@@ -226,8 +226,8 @@ fn sustained(
         own.map(|group| written(&mut session, group)).collect::<Result<Vec<u64>, String>>()
     });
     let committed_ms = since_begin_ms();
-    let places = outcomes.into_iter().collect::<Result<Vec<_>, String>>()?;
-    let last = places.into_iter().flatten().max().unwrap_or(0);
+    let versions = outcomes.into_iter().collect::<Result<Vec<_>, String>>()?;
+    let last = versions.into_iter().flatten().max().unwrap_or(0);
     for subscriptions in standing {
         read_to(&subscriptions[0], last, &mut BTreeMap::new())?;
     }

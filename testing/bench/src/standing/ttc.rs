@@ -1,8 +1,8 @@
 //! The live case of the Transformation Tool Contest 2018: two queries about a social network, and the expected answer after each of twenty
 //! sets of changes, in five sizes.
 //!
-//! Both are standing queries. After each commit the three best are put together from what the subscriber was told, and compared with the
-//! contest's results; the time is from the commit's end until the reader knows, beside the same query asked anew.
+//! Both are standing queries. After each commit the three best are computed from the delivered changes, and compared with the contest's results; the
+//! time is from the commit's end until the reader knows, beside the same query run anew.
 
 use super::*;
 use crate::data;
@@ -39,7 +39,7 @@ const QUERIES: [(&str, &str); 2] = [
     ),
 ];
 
-/// What is written, kind by kind; a row is the line of a file without its kind. Vertices come before what hangs on them.
+/// The writes, kind by kind; a row is the line of a file without its kind. Vertices come before their edges.
 const WRITES: [(&str, &str); 8] = [
     ("Users", "UNWIND $rows AS r CREATE (:User {id: toInteger(r[0]), name: r[1]})"),
     ("Posts", "UNWIND $rows AS r CREATE (:Submission:Post {id: toInteger(r[0]), at: r[1], content: r[2]})"),
@@ -143,7 +143,7 @@ fn one(folder: &Path, size: &str, results: &str, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// A subscriber, and what it knows: id, time and score of the best.
+/// A subscriber, and its state: id, time and score of the best.
 struct Reader {
     name: &'static str,
     text: &'static str,

@@ -1,6 +1,6 @@
-//! The bare log: group commit over the log's files and nothing else, the measure of what commits could be.
+//! The bare log: group commit on the log's files without an engine, as an upper bound for commits.
 //!
-//! Whoever finds nobody leading appends and syncs what all that wait have brought: what the engine does, without an engine.
+//! A thread that finds no leader appends and syncs the records of all waiting threads, as the engine does.
 
 use durable::{BackingStore, LocalFolder, LogOptions, OpenMode};
 use std::path::Path;
@@ -13,7 +13,7 @@ use world::threads::in_parallel;
 /// Bytes that the log puts around a record of its own accord.
 pub const FRAME_BYTES: u64 = durable::RECORD_FRAME_BYTES as u64;
 
-/// An open log and who waits for it.
+/// An open log and its waiting threads.
 pub struct Bare {
     log: LocalFolder,
     queue: Mutex<Queue>,
@@ -51,10 +51,10 @@ impl Bare {
         Ok(Bare { log, queue: Mutex::default(), settled: Condvar::new() })
     }
 
-    /// Appends records of so many bytes from so many threads, each waiting for its own, for this long.
+    /// Appends records of `bytes` bytes on `writers` threads, each waiting for its own, for this long.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The disk failed.
     pub fn measure(&self, writers: usize, bytes: usize, time_ns: u64) -> Result<Rates, String> {
         let syncs = AtomicU64::new(0);
         let began_ns = monotonic_ns();

@@ -26,7 +26,7 @@ const SF1_SECONDS_MAX: f64 = 60.0;
 const SF1_RESIDENT_BYTES_MAX: u64 = 1_200_000_000;
 /// Social networks of others, packed, and the least of them that is compared.
 const SETS: [&str; 2] = ["snb-like-sf0.1", "snb-like-sf0.3"];
-/// Vertices whose degree is asked for.
+/// Vertices whose degree is checked.
 const DEGREES_ASKED: u32 = 20;
 
 /// Runs all parts. The network of scale factor 1 comes first, while the process is small: its memory is one of the figures.
@@ -56,7 +56,7 @@ fn scratch() -> Result<TemporaryFolder, String> {
     files::create_folder(&cache).and_then(|()| TemporaryFolder::inside(&cache, "bulk")).map_err(text)
 }
 
-/// Imports into a fresh database: it, what the import says, seconds.
+/// Imports into a fresh database; the database, the import's report, and seconds.
 fn import(place: &Path, options: ImportOptions) -> Result<(Database, ImportReport, f64), String> {
     let database =
         Database::open(place.join("database"), Options::default()).map_err(|error| told(&error))?;
@@ -122,7 +122,7 @@ fn scale_factor_1(report: &mut Report) -> Result<(), String> {
     database.close().map_err(|error| told(&error))
 }
 
-/// Counts by label and by type against what was written.
+/// Compares counts by label and by type with the generated ones.
 fn verify_network(
     database: &Database,
     imported: &ImportReport,

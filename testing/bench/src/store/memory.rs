@@ -1,7 +1,7 @@
-//! Bytes an edge: both directions, no properties, versions folded.
+//! Bytes per edge: both directions, no properties, versions compacted.
 //!
-//! The graph is imported, checkpointed and opened anew, so nothing is left of how it came to be; then every chunk is touched, and the
-//! store says what it holds. What the process grew by is told beside it.
+//! The graph is imported, checkpointed and opened anew, so nothing is left of the import; then every chunk is read, and the store reports its memory.
+//! The growth of the process is reported beside it.
 
 use super::{scratch, told};
 use crate::edge_list;

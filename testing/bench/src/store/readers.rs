@@ -23,14 +23,14 @@ const SEED: u64 = 11;
 /// Turns of reading alone and beside the writer, and their length.
 const TURNS: usize = 5;
 const TURN_NS: u64 = 1_500_000_000;
-/// What a writer may cost readers.
+/// How many times longer a reader's median may be beside a writer.
 const MEDIAN_RATIO_MAX: f64 = 1.25;
 const P99_RATIO_MAX: f64 = 2.0;
-/// Part of the vertices that are dirty in a scan, and what that may cost.
+/// The part of the vertices that is dirty in a scan, and the largest slowdown.
 const DIRTY_PART: f64 = 0.01;
 const DIRTY_RATIO_MAX: f64 = 1.1;
 const SCANS: usize = 15;
-/// The scans: what is timed, its text.
+/// Name and text of each scan.
 const SCAN_TEXTS: [(&str, &str); 2] = [
     ("scan of a property", "MATCH (n:N) RETURN sum(n.id)"),
     ("scan of all edges", "MATCH (:N)-[:E]->(b) RETURN count(b)"),

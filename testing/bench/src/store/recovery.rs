@@ -56,7 +56,7 @@ pub fn run(_: Option<&Path>, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// What one client commits.
+/// Commits of one client.
 const SHARE: u64 = COMMITS.div_ceil(SESSIONS);
 
 fn commit(database: &Database, client: u64) -> Result<(), String> {

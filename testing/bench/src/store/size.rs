@@ -10,9 +10,9 @@ use std::path::Path;
 
 const SMALL: Shape = Shape { vertices: 50_000, edges: 500_000, exponent: 2.3, rank_shift: 10.0, seed: 44 };
 const LARGE: Shape = Shape { vertices: 400_000, edges: 4_000_000, ..SMALL };
-/// The budget is this part of what the whole graph takes.
+/// The budget, as a part of the memory of the whole graph.
 const BUDGET_PART: f64 = 0.25;
-/// Opens of each size, in turns, and what the larger may cost more.
+/// Opens of each size, alternating, and how many times longer the larger may take.
 const OPENS: usize = 7;
 const OPEN_RATIO_MAX: f64 = 1.5;
 /// Sources of the walks, and the seed that chooses them.
@@ -71,7 +71,7 @@ fn opened(path: &Path, memory_bytes: Option<u64>) -> Result<Database, String> {
     Database::open(path, Options { memory_bytes, ..Options::default() }).map_err(|error| told(&error))
 }
 
-/// Look-ups, walks and a scan of everything, each answer checked: what each took.
+/// Look-ups, walks and a scan of everything, each answer checked; the times.
 fn asked(
     database: &Database,
     graph: &Graph,

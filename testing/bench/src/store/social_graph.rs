@@ -15,7 +15,7 @@ use words::Words;
 use world::chance::{Chance, PowerLaw, Zipf};
 use world::disk::DiskError;
 
-/// How many there are of what, and the seed. Averages are edges for each vertex on the left.
+/// Counts of vertices, average degrees, and the seed. Averages are edges per vertex of the left kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// People.
@@ -40,7 +40,7 @@ pub struct Shape {
     pub members: f64,
     /// Likes for each message.
     pub likes: f64,
-    /// What the draws start from.
+    /// The seed of the draws.
     pub seed: u64,
 }
 
@@ -74,7 +74,7 @@ const LENGTH_MS: u64 = 94_608_000_000;
 const ID_PART_BITS: u32 = 36;
 const ID_PARTS: u64 = 32;
 
-/// What was written.
+/// Counts of the generated rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Rows of vertex files.
@@ -178,7 +178,7 @@ impl Network<'_> {
     fn forum_id(&self, forum: usize) -> u64 {
         id(forum as u64, self.forum_ms[forum])
     }
-    /// Distinct tags, about so many.
+    /// Distinct tags, `average` of them on average.
     fn tags(&mut self, average: f64) -> Vec<u64> {
         let count = self.about(average);
         let mut tags = Vec::with_capacity(count as usize);
@@ -439,7 +439,7 @@ impl Network<'_> {
     }
 }
 
-/// What posts and comments have alike: author, place, tags, likes.
+/// Edges that posts and comments have alike: author, place, tags, likes.
 struct MessageEdges {
     creator: Table,
     located: Table,

@@ -1,4 +1,4 @@
-//! How long a commit takes while the database does its chores: checkpoints and the folding of deltas, an index built, a bulk load.
+//! How long a commit takes beside maintenance: checkpoints and compaction of deltas, an index build, a bulk load.
 //!
 //! One writer commits one change after the other. Beside it, on a thread and a file of its own, a bare loop writes as many bytes and syncs
 //! them: the disk and the machine have stalls of their own, and what the loop suffers in the same seconds is not the database's doing.
@@ -25,13 +25,13 @@ const RECORD_BYTES: usize = 64;
 /// How long each chore is repeated, and the pause before it is done again.
 const TURN_NS: u64 = 4_000_000_000;
 const PAUSE: Duration = Duration::from_millis(50);
-/// What a chore may add to the longest of all commits, beyond what the bare loop suffers.
+/// How much longer the longest commit may be beside maintenance, beyond what the bare loop suffers, in milliseconds.
 const STALL_MS_MAX: f64 = 2.0;
 
 const WRITE: &str = "MATCH (n:N {id: $v}) SET n.score = $w";
 const EDGE: &str = "MATCH (a:N {id: $v}), (b:N {id: $w}) CREATE (a)-[:E]->(b)";
 
-/// What is done beside the writer, again and again.
+/// The maintenance that is repeated beside the writer.
 type Chore = fn(&mut Session, &Path) -> Result<(), String>;
 
 const CHORES: [(&str, Chore); 4] = [
@@ -88,7 +88,7 @@ fn ask(session: &mut Session, text: &str) -> Result<(), String> {
     session.query(text, params! {}).and_then(|result| result.finish()).map(drop).map_err(|error| told(&error))
 }
 
-/// What was measured beside one chore.
+/// The measurements beside one kind of maintenance.
 #[derive(Default)]
 struct Turn {
     commits: Samples,
@@ -97,7 +97,7 @@ struct Turn {
     chores: u64,
 }
 
-/// What one of the three threads brings.
+/// The result of one of the three threads.
 enum Part {
     Commits(Samples),
     Syncs(Samples),
@@ -164,7 +164,7 @@ fn write(session: &mut Session, over: &AtomicBool) -> Result<Samples, String> {
     Ok(samples)
 }
 
-/// Writes and syncs, behind what was written before.
+/// Writes and syncs, at the end of the file.
 fn sync(place: &Path, over: &AtomicBool) -> Result<Samples, String> {
     let told = |error: world::disk::DiskError| error.to_string();
     let file = RealDisk.open(&place.join("bare"), OpenHow::Replace).map_err(told)?;

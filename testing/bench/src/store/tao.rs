@@ -36,7 +36,7 @@ const MEASURED_NS: u64 = 8_000_000_000;
 /// Operations a second that the mix must reach on two cores.
 const OPERATIONS_TARGET: f64 = 300_000.0;
 
-/// Times what the fastest other engine reaches.
+/// The factor over the fastest other engine.
 const RATIO_TARGET: f64 = 10.0;
 /// Part of the bare log's commits that a quarter of writes must reach.
 const BARE_LOG_PART_TARGET: f64 = 0.7;
@@ -171,7 +171,7 @@ fn log_bytes(database: &Path) -> Result<u64, String> {
     segments.iter().map(|segment| files::size_bytes(segment)).sum::<Result<u64, _>>().map_err(fault)
 }
 
-/// What all clients did.
+/// The sum of all clients' results.
 struct Outcome {
     clients: Vec<Done>,
     measured_ns: u64,
@@ -262,7 +262,7 @@ fn processor_seconds() -> f64 {
     fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// Compares every vertex with what the writes left; how many those were.
+/// Compares every vertex with the state after all writes; how many vertices were compared.
 fn read_back(database: &Database, twin: &Twin, history: &History) -> Result<usize, String> {
     let mut session = database.session();
     let text = "MATCH (a:N)-[:E]->(b) RETURN a.id, b.id";

@@ -200,7 +200,7 @@ pub fn parts(object: &Object) -> Vec<Object> {
     }
 }
 
-/// An object in the form that is compared: numbers by value whatever their width, sets and maps without order.
+/// An object in the form for comparisons: numbers by value whatever their width, sets and maps without order.
 pub fn shown(object: &Object) -> String {
     let joined = |all: &[Object]| all.iter().map(shown).collect::<Vec<_>>().join(",");
     let sorted = |all: Vec<String>| {

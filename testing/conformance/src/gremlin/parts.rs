@@ -8,7 +8,7 @@ use gremlin::Object;
 const INDENTATION: usize = 3;
 
 impl Run<'_, '_> {
-    /// What was iterated is a tree or a subgraph of this shape.
+    /// Compares the result, a tree or a subgraph, with the expected shape.
     pub(super) fn expect_part(&mut self, text: &str, step: &Step) -> Result<(), Stop> {
         let found = self.first.clone().ok_or_else(|| "nothing was iterated".to_string())?;
         let (mut found, mut wanted) = match (text, &found) {

@@ -3,7 +3,7 @@
 use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use store::Change;
 
-/// Reads changes; if that works, they are what they say.
+/// Decodes changes; if that works, encoding them gives the same bytes.
 pub fn change(bytes: &[u8]) {
     let Ok(changes) = Change::decode_all(bytes) else { return };
     let mut again = Vec::new();

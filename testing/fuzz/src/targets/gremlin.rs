@@ -11,7 +11,7 @@ thread_local! {
     static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
 }
 
-/// Reads a text, if it is one, and runs what it says.
+/// Parses a text, and runs it if it is a traversal.
 pub fn gremlin(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(requests) = gremlin::parse(text, &Bindings::new()) else { return };

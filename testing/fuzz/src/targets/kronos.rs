@@ -75,7 +75,7 @@ pub fn kronos_calls(bytes: &[u8]) {
     server.check();
 }
 
-/// An order that was told is never told otherwise.
+/// An order that was answered never changes.
 fn orders(told: &mut BTreeMap<(u64, u64), Order>, request: &[u8], answer: &[u8]) {
     let request = v1::QueryOrderRequest::decode(request).expect("it was answered");
     let answer = v1::QueryOrderResponse::decode(answer).expect("the server wrote it");
@@ -241,7 +241,7 @@ struct Written {
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// The disk of a replica that was told something.
+/// The disk of a replica after some requests.
 static WRITTEN: LazyLock<Written> = LazyLock::new(|| {
     let disk = SimDisk::new();
     let mut server = open(&disk, &GROUP[..1]).expect("an empty disk takes a replica");

@@ -15,10 +15,10 @@ impl CypherClient {
         CypherClient { session: database.session() }
     }
 
-    /// Indexes and empty objects with these numbers. Indexes are made once a database.
+    /// Creates indexes, and empty objects with these numbers. Indexes are made once per database.
     ///
     /// # Errors
-    /// What the database says.
+    /// A statement failed.
     pub fn prepare(database: &Database, objects: std::ops::Range<ObjectId>) -> Result<(), Error> {
         let mut session = database.session();
         for (text, params) in preparation(objects) {
@@ -54,7 +54,7 @@ impl Client for CypherClient {
     }
 }
 
-/// What the first column of a statement's rows says.
+/// The operation from the first column of a statement's rows.
 ///
 /// # Errors
 /// A write found no object, or more than one.

@@ -75,10 +75,10 @@ impl Layout {
         })
     }
 
-    /// Makes the indexes that are missing, and then the objects with these numbers in one transaction, unless they are there.
+    /// Makes the missing indexes, and then the objects with these numbers in one transaction, unless they exist.
     ///
     /// # Errors
-    /// What the engine says; then none of the objects was made, as far as it knows.
+    /// The engine failed; then none of the objects is known to exist.
     pub fn prepare(&self, engine: &Engine, objects: Range<ObjectId>) -> Result<(), TransactError> {
         let indexes = [
             (self.list, self.id),

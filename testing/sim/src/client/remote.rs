@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use world::threads::{Thread, spawn};
 
-/// What every line begins with: test harnesses write to the same pipe.
+/// The first character of every line, since test harnesses write to the same pipe.
 const MARK: char = '@';
 
 /// This end of the pipe.

@@ -89,7 +89,7 @@ impl Run {
         Ok(())
     }
 
-    /// Opens what the last life left; a fault may make the first attempt fail, the next must not.
+    /// Opens the files that the last life left; a fault may make the first attempt fail, the next must not.
     fn open(&mut self, threads: bool) -> Result<Database, String> {
         self.verify()?;
         if self.chance.happens(0.3) {

@@ -1,4 +1,4 @@
-//! Pairs that are made, changed and deleted whole: the twin that says exactly what must be there after a crash.
+//! Pairs that are made, changed and deleted whole: the twin that knows the exact state after a crash.
 //!
 //! ```text
 //!   (:Left {key: k, mark: m})-[:PAIR {mark: m}]->(:Right {key: k, mark: m})        Left sometimes :Extra too; Left.key is unique
@@ -18,7 +18,7 @@ use world::chance::Chance;
 /// Key to its mark, and whether its left side is extra.
 pub type State = BTreeMap<i64, (i64, bool)>;
 
-/// States that are followed at most; after so many unclear answers no more pairs are changed until recovery decides.
+/// The most states that are followed; after that many unclear answers no more pairs are changed until recovery decides.
 const STATES_MAX: usize = 64;
 /// Keys are drawn below this: few, so that they are deleted, made again, and taken twice.
 const KEYS: u64 = 40;
@@ -63,7 +63,7 @@ impl Names {
     }
 }
 
-/// What became of one change.
+/// The outcome of one change.
 enum Answer {
     Done,
     Refused,
@@ -71,10 +71,10 @@ enum Answer {
 }
 
 impl Pairs {
-    /// Makes the constraint that pairs live under.
+    /// Makes the uniqueness constraint of the pairs.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The engine failed.
     pub fn prepare(&self, engine: &Engine) -> Result<(), TransactError> {
         let names = Names::of(engine)?;
         let (target, keys) = (SchemaTarget::Vertices(names.left), vec![names.key]);
@@ -91,7 +91,7 @@ impl Pairs {
     /// Makes, changes or deletes one pair.
     ///
     /// # Errors
-    /// What must not happen: a key taken twice, a free key refused.
+    /// A wrong outcome: a key taken twice, a free key refused.
     pub fn change(&mut self, engine: &Engine, chance: &mut Chance) -> Result<(), String> {
         if self.possible.len() >= STATES_MAX {
             return Ok(());
@@ -155,10 +155,10 @@ impl Pairs {
             .map(|_| ())
     }
 
-    /// After recovery: what is there must be one of the possible states, and is the only one from now on.
+    /// After recovery: the content must be one of the possible states, and is the only one from now on.
     ///
     /// # Errors
-    /// What is there, if it is none of them, or not whole.
+    /// The content, if it is none of them, or not whole.
     pub fn recovered(&mut self, engine: &Engine) -> Result<(), String> {
         let found = self.look(engine)?;
         if !self.possible.contains(&found) {
@@ -172,19 +172,19 @@ impl Pairs {
         Ok(())
     }
 
-    /// While the process lives, it must see the first of the possible states: what was acknowledged, and nothing else.
+    /// While the process lives, it must see the first of the possible states: all acknowledged changes, and nothing else.
     ///
     /// # Errors
-    /// What is there otherwise.
+    /// The content, if it is another.
     pub fn look(&self, engine: &Engine) -> Result<State, String> {
         let names = Names::of(engine).map_err(|error| error.to_string())?;
         read(&engine.snapshot(), names)
     }
 
-    /// Is what the process sees what was acknowledged to it?
+    /// Compares the content that the process sees with its acknowledgements.
     ///
     /// # Errors
-    /// What is there otherwise.
+    /// The content, if it is another.
     pub fn alive(&self, engine: &Engine) -> Result<(), String> {
         let found = self.look(engine)?;
         match found == self.possible[0] {

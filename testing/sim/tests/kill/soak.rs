@@ -68,7 +68,7 @@ pub struct Soak {
     chores: Chores,
     recorder: Recorder,
     shape: Shape,
-    /// What the objects of earlier rounds held at last.
+    /// The final content of earlier rounds' objects.
     settled: Vec<(Shape, Vec<Operation>)>,
     committed: usize,
     unknown: usize,
@@ -220,7 +220,7 @@ impl Soak {
         })
     }
 
-    /// The files as they lie there, before anybody repairs anything.
+    /// Verifies the files as they are, before any repair.
     fn sound_files(&self, round: u64) {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let report = transact::check(&disk, &self.path()).unwrap();
@@ -238,7 +238,7 @@ impl Soak {
         }
     }
 
-    /// Says what happened, and that it was worth something.
+    /// Reports the counters, and checks that enough happened.
     pub fn finish(mut self) {
         self.note_objects();
         let (chores, opening) = (self.chores_done + self.chores.done, self.killed_while_opening);
@@ -251,7 +251,7 @@ impl Soak {
     }
 }
 
-/// What the objects hold, read in one transaction.
+/// The content of the objects, read in one transaction.
 fn everything(database: &Database, shape: &Shape) -> Vec<Operation> {
     let recorder = Recorder::new();
     read_everything(READER, shape, &recorder, &mut CypherClient::new(database)).unwrap();

@@ -1,4 +1,4 @@
-//! Who gets what, in turns that are counted and in time that is made up.
+//! The distribution of time, in counted turns and in simulated time.
 
 use super::*;
 use crate::terms::limits::TURN_NS_MIN;
@@ -44,7 +44,7 @@ fn weight_falls_as_a_query_runs_on() {
 
 const QUOTA_NS: u64 = 500_000;
 
-/// Executors in made-up time: turns take exactly as long as they should, so that only the choice of who is next decides.
+/// Executors in simulated time: turns take exactly as long as they should, so that only the choice of the next decides.
 struct Machine {
     executors: Vec<(Tenants, u64)>,
     /// By executor: when which query has its next piece of work there.
@@ -55,7 +55,7 @@ struct Machine {
     times_ns: Vec<u64>,
 }
 
-/// A query of the good tenant: pieces of work, here and there.
+/// A query of the well-behaved tenant: pieces of work on several executors.
 struct Asked {
     asked_ns: u64,
     pieces: usize,

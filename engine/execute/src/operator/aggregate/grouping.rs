@@ -1,4 +1,4 @@
-//! What is grouped, and the keys and arguments of rows: what all parts of an aggregation share.
+//! The definition of an aggregation, and the keys and arguments of rows, shared by all its parts.
 
 use crate::scope_rows::ScopeRows;
 use crate::spill::{PARTS, part_of};
@@ -22,7 +22,7 @@ pub(super) struct Grouping {
     pub(super) single: bool,
     /// Inside a sub-query, without keys of its own: the outer rows of each instance.
     pub(super) every: Option<Arc<ScopeRows>>,
-    /// Columns whose vertices and edges keys and arguments look at.
+    /// Columns whose vertices and edges the keys and arguments read.
     pub(super) looks_at: Vec<usize>,
 }
 
@@ -59,7 +59,7 @@ impl Evaluated {
         hashes.iter().zip(0..).for_each(|(hash, row)| of_part[part_of(*hash)].push(row));
         of_part
     }
-    /// Of such a batch.
+    /// Evaluates the keys and arguments of a batch.
     pub(super) fn of(plan: &Grouping, batch: &Batch) -> Evaluated {
         let mut columns = (0..batch.width()).map(|at| batch.column(at).clone());
         let keys = columns.by_ref().take(plan.keys.len()).collect();

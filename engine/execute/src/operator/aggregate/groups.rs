@@ -50,7 +50,7 @@ impl Groups {
         }
         Ok(())
     }
-    /// Takes the rows of groups that are there; returns the others.
+    /// Takes the rows of existing groups; returns the others.
     pub(super) fn take_known(&mut self, plan: &Grouping, rows: &Evaluated) -> Try<Vec<u32>> {
         self.table.find(&rows.keys, rows.len, &mut self.groups);
         let of = |known: bool| {
@@ -126,11 +126,11 @@ impl Groups {
         }
         Ok(Batch::new(columns, end - start))
     }
-    /// Does a piece of what is left to do before the groups of a range can be rows; true if nothing is.
+    /// Does a slice of the remaining work before the groups of a range can be rows; true if there is none.
     pub(super) fn settle(&mut self, start: usize, end: usize) -> bool {
         self.states.iter_mut().all(|state| (start..end).all(|group| state.settle(group)))
     }
-    /// Most that the groups of a range hold besides while their answers are made: each lets go of its state before the next.
+    /// Upper bound of further bytes while the answers of a range of groups are made: each group drops its state before the next.
     pub(super) fn finishing_bytes(&self, start: usize, end: usize) -> usize {
         let of_state = |state: &States| match state {
             States::General(states) => {

@@ -1,4 +1,4 @@
-//! Behind the end of the input: the groups of all executors become one, then rows that were put aside are grouped, then groups are handed on.
+//! After the end of the input: the groups of all executors are merged, then spilled rows are grouped, then groups are emitted.
 
 use super::grouping::{Evaluated, Grouping};
 use super::groups::Groups;
@@ -14,7 +14,7 @@ pub(super) struct Rest {
     pub(super) part: Option<SpilledPart>,
     /// Those of the part that is read, or that was.
     pub(super) groups: Groups,
-    /// Rows of the part for whose groups there is no room either.
+    /// Rows of the part that were spilled again, since there is no room for their groups either.
     pub(super) aside: Option<SpilledParts>,
     /// The next group that is handed on, once the part is read.
     pub(super) next: Option<usize>,
@@ -91,15 +91,15 @@ pub(super) struct Spreading {
     groups: Groups,
     left: usize,
     parts: Vec<Groups>,
-    /// Was who made them charged no more?
+    /// Was the charge of the executor that made them released?
     is_released: bool,
 }
 
-/// What is done behind the end of the input, in turn.
+/// The steps after the end of the input, in order.
 pub(super) enum FinalStep {
     /// Nothing yet.
     Begin,
-    /// Some have their groups in parts: home spreads those of others over the parts as well, here groups of one of them.
+    /// Some have their groups in parts: home spreads whole tables over the parts as well; holds the groups of one of them.
     Spread(Option<Box<Spreading>>),
     /// The next part is drawn.
     Draw,
@@ -107,16 +107,16 @@ pub(super) enum FinalStep {
     Merge(Option<Box<Left>>),
     /// Rows that were put aside are grouped.
     Rest(Box<Rest>),
-    /// Groups are handed on from here.
+    /// Emits groups from this one on.
     HandOn(usize),
 }
 
-/// Takes rows itself where nobody does before it, merges the groups of all executors, hands them on. Groups in parts are merged on all
+/// Takes rows itself if it has no partial operator before it, merges the groups of all executors, and emits them. Groups in parts are merged on all
 /// executors, each of which draws one part after the other.
 pub(super) struct Final {
     partial: Partial,
     step: FinalStep,
-    /// What is merged: one of the parts, or all.
+    /// The part that is merged, or all.
     part: Option<usize>,
     groups: Option<Groups>,
 }
@@ -125,7 +125,7 @@ impl Final {
     pub(super) fn new(partial: Partial) -> Final {
         Final { partial, step: FinalStep::Begin, part: None, groups: None }
     }
-    /// Charges what is held here, and, at home, what waits and nobody is charged for.
+    /// Charges its own bytes, and, at home, those of waiting groups that are charged nowhere else.
     fn charge(&mut self, besides: usize, turn: &mut Turn<'_, '_>) -> Try<()> {
         let waiting = if turn.context.is_home() { self.partial.shared.waiting_bytes() } else { 0 };
         let bytes = self.groups.as_mut().map_or(0, Groups::bytes) + besides + waiting;
@@ -135,7 +135,7 @@ impl Final {
         partial.charged = bytes;
         Ok(())
     }
-    /// One slice; what comes behind it. None if there is nothing more to do.
+    /// One slice; returns the next step. None if there is nothing more to do.
     fn step(&mut self, step: FinalStep, turn: &mut Turn<'_, '_>) -> Try<Option<FinalStep>> {
         let plan = self.partial.plan.clone();
         Ok(Some(match step {
@@ -185,7 +185,7 @@ impl Final {
             }
         }))
     }
-    /// A slice of spreading the groups of those who have few, until all are in parts: then the other executors are called.
+    /// A slice of spreading whole tables over parts, until all groups are in parts: then the other executors are called.
     fn spread(
         &mut self,
         plan: &Grouping,
@@ -215,7 +215,7 @@ impl Final {
         self.charge(0, turn)?;
         Ok(FinalStep::Spread(None))
     }
-    /// A slice of the merge; what comes behind it once it is done.
+    /// A slice of the merge; returns the next step once it is done.
     fn merge(
         &mut self,
         plan: &Grouping,

@@ -1,4 +1,4 @@
-//! Grouping what comes to one executor.
+//! Grouping of the rows of one executor.
 
 use super::grouping::{Evaluated, Grouping};
 use super::groups::Groups;
@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
-/// What the twins of one grouping share: each leaves its groups here, and the merge draws them.
+/// State shared by the twins of one grouping: each leaves its groups here, and the merge draws them.
 #[derive(Clone, Default)]
 pub(super) struct Shared {
     /// Groups of twins that have few.
     pub(super) whole: Arc<WaitingGroups>,
-    /// Groups of the others by their part, once there are any.
+    /// Groups of all executors by part, once there are any.
     pub(super) parts: Arc<OnceLock<Box<[WaitingGroups]>>>,
     /// The next part to be merged.
     pub(super) next: Arc<AtomicUsize>,
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) aside: Arc<Mutex<Vec<SpilledPart>>>,
 }
 
-/// Groups that wait to be merged, and their bytes that nobody is charged for.
+/// Groups that wait to be merged, and their bytes that are charged nowhere else.
 pub(super) type WaitingGroups = Mutex<Vec<(Groups, usize)>>;
 
 impl Shared {
@@ -33,7 +33,7 @@ impl Shared {
     pub(super) fn waiting(&self, part: Option<usize>) -> &WaitingGroups {
         part.map_or(&*self.whole, |number| self.part(number))
     }
-    /// Bytes of all groups that wait and that nobody is charged for.
+    /// Bytes of all waiting groups that are charged nowhere else.
     pub(super) fn waiting_bytes(&self) -> usize {
         let lists = self.parts.get().into_iter().flatten().chain([&*self.whole]);
         lists.map(|list| list.lock().iter().map(|(_, bytes)| bytes).sum::<usize>()).sum()
@@ -45,7 +45,7 @@ impl Shared {
     }
 }
 
-/// Groups of one executor beyond which they are kept by the hash of their keys, in parts, which are merged at the same time.
+/// Groups of one executor beyond which they are divided by the hash of their keys into parts, which are merged in parallel.
 pub(super) const WHOLE_GROUPS_MAX: usize = 8_192;
 
 /// The groups of one executor.
@@ -73,7 +73,7 @@ impl ExecutorGroups {
             }
         }
     }
-    /// Takes the rows of groups that are there; returns the others.
+    /// Takes the rows of existing groups; returns the others.
     fn take_known(&mut self, plan: &Grouping, rows: &Evaluated) -> Try<Vec<u32>> {
         match self {
             ExecutorGroups::Whole(groups) => groups.take_known(plan, rows),
@@ -99,7 +99,7 @@ impl ExecutorGroups {
         *self = ExecutorGroups::Spread(parts);
         Ok(())
     }
-    /// The groups, where they are not in parts.
+    /// The groups, unless they are in parts.
     pub(super) fn whole(self) -> Option<Groups> {
         match self {
             ExecutorGroups::Whole(groups) => Some(*groups),
@@ -120,13 +120,13 @@ impl ExecutorGroups {
     }
 }
 
-/// Batches between two looks at the memory held, once there were so many: of the first, more are looked at, as one batch may hold much.
+/// Batches between two looks at the memory held; the first ones are looked at more often, as one batch may hold much.
 pub(super) const BATCHES_PER_CHARGE: u32 = 16;
 
-/// Groups what comes; at the end leaves its part for the merge.
+/// Groups its rows; at the end leaves its part for the merge.
 ///
-/// Once there is little room, no group is opened any more: the rows of others are put aside by the hash of their keys, and are grouped
-/// part by part behind the merge (a hybrid hash aggregation: Graefe 1993, "Query Evaluation Techniques for Large Databases", 4.3).
+/// Once memory is short, no group is added any more: rows of other groups are spilled by the hash of their keys, and are grouped part by part after
+/// the merge (a hybrid hash aggregation: Graefe 1993, "Query Evaluation Techniques for Large Databases", 4.3).
 pub(super) struct Partial {
     pub(super) plan: Arc<Grouping>,
     pub(super) groups: Option<ExecutorGroups>,
@@ -142,7 +142,7 @@ impl Partial {
     pub(super) fn new(plan: Arc<Grouping>, shared: Shared, has_twins: bool) -> Partial {
         Partial { plan, groups: None, shared, batches: 0, charged: 0, has_twins, aside: None }
     }
-    /// Charges what the groups hold by now; returns how much that is as well.
+    /// Charges the present bytes of the groups; returns them as well.
     pub(super) fn charge_held(&mut self, turn: &mut Turn<'_, '_>) -> (Try<()>, usize) {
         let bytes = self.groups.as_mut().map_or(0, ExecutorGroups::bytes) + aside_bytes(&self.aside);
         let charged = turn.context.charge(bytes.saturating_sub(self.charged));

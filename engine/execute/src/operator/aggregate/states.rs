@@ -11,7 +11,7 @@ use model::{Column, ColumnBuilder, Nulls, Value};
 use plan::AggregateFunction;
 use std::ops::Range;
 
-/// States of a call that are asked at a look what they hold.
+/// States of a call that are weighed at one look.
 pub(super) const STATES_WEIGHED_PER_LOOK: usize = 4_096;
 
 /// The states of one call, by group.
@@ -112,7 +112,7 @@ impl States {
             (_, Some(groups)) => Ok(Aggregator::update_groups(self.generalise(call)?, arguments, groups)?),
         }
     }
-    /// Takes over as many of the other's groups, from its end, as `groups` has their numbers here.
+    /// Moves as many of the other's groups, from its end, as `groups` has numbers for, into this one.
     pub(super) fn merge(&mut self, call: &Call, other: &mut States, groups: &[u32]) -> Try<()> {
         match (&mut *self, other) {
             (States::Counts(mine), States::Counts(theirs)) => {
@@ -133,7 +133,7 @@ impl States {
         }
         Ok(())
     }
-    /// Takes over the other's last group, which nobody has here so far.
+    /// Moves the other's last group, which is new here, into this one.
     pub(super) fn take_last(&mut self, call: &Call, other: &mut States, group: u32) -> Try<()> {
         if let (States::General(mine), States::General(theirs)) = (&mut *self, &mut *other) {
             // What it holds may be much, and stays where it is.
@@ -159,7 +159,7 @@ impl States {
             }
         })
     }
-    /// Does a piece of what is left to do for a group before it can be handed on; true if nothing is.
+    /// Does a slice of the remaining work before a group can be emitted; true if there is none.
     pub(super) fn settle(&mut self, group: usize) -> bool {
         match self {
             States::General(states) => states[group].settle(),
@@ -168,14 +168,14 @@ impl States {
     }
 }
 
-/// How much the states of one call hold: each tells for itself and they may be many, so some are asked at each look, in turns, and the others
-/// are taken for what they were in the turn before.
+/// Bytes of the states of one call: each state weighs itself and they may be many, so a part is weighed at each look, in rounds, and for the others
+/// the weight of the last round counts.
 #[derive(Clone, Default)]
 pub(super) struct Weighing {
-    /// The next to be asked, and what those before it hold.
+    /// The next state to be weighed, and the bytes of those before it.
     pub(super) next: usize,
     pub(super) weighed: usize,
-    /// What all held that there were in the last turn.
+    /// Bytes of all states in the last round.
     pub(super) whole: usize,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Streaming {
     pub(super) groups: Groups,
     /// Groups that are whole, and which of them were not handed on yet.
     pub(super) whole: Option<(Groups, Range<usize>)>,
-    /// So many groups are looked through for those that are whole.
+    /// Groups that are searched at a time for complete ones.
     pub(super) looked_at: usize,
     pub(super) charged: usize,
 }
@@ -30,7 +30,7 @@ impl Streaming {
         let groups = Groups::new(&plan);
         Streaming { plan, key, groups, whole: None, looked_at: GROUPS_HANDED_ON_MIN, charged: 0 }
     }
-    /// Charges what the groups hold by now.
+    /// Charges the present bytes of the groups.
     pub(super) fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
         let whole = self.whole.as_mut().map_or(0, |(groups, _)| groups.bytes());
         let bytes = self.groups.bytes() + whole;

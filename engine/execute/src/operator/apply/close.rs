@@ -175,7 +175,7 @@ impl ApplyClose {
         self.plan.inner.iter().for_each(|_| batch.push(Column::Constant(Value::Null, len)));
         batch
     }
-    /// All inner rows by outer row; outer rows without any among them where the kind asks for it.
+    /// All inner rows by outer row; with outer rows that have none, where the kind asks for it.
     fn in_order(&mut self, kept: &Batch) -> Batch {
         let held = std::mem::take(&mut self.held);
         let inner = concatenate(&held, self.plan.inner_width);

@@ -21,7 +21,7 @@ const LONGER_MAX: usize = 16;
 
 /// An edge from a vertex bound before.
 struct Arm {
-    /// Its place among the bound vertices.
+    /// Its index among the bound vertices.
     other: usize,
     lists: Lists,
     unlike: Vec<(usize, usize)>,
@@ -53,7 +53,7 @@ struct Level {
     candidates: Vec<(u32, u64)>,
     /// How many candidates have been taken.
     taken: usize,
-    /// Place in the list that is walked.
+    /// Position in the list that is walked.
     cursor: usize,
     scratch: Vec<u32>,
 }
@@ -266,7 +266,7 @@ impl Level {
     }
 }
 
-/// What a candidate is tested with.
+/// The tests of a candidate.
 struct Walk<'a> {
     arms: &'a [Arm],
     absent: &'a [Arm],
@@ -283,8 +283,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Ways to bind this vertex, with what hangs on it; none if the budget ran out. `edges` are those of the first arm, where they are counted
-    /// together and some may be taken.
+    /// Ways to bind this vertex, times the trees on it; none if the budget ran out. `edges` are those of the first arm, where they are counted
+    /// together and some may be used already.
     #[inline]
     fn ways(&mut self, vertex: u32, edges: Option<u64>, budget: &mut i64) -> Try<Option<u64>> {
         if self.differs.iter().any(|other| self.values[*other] == vertex)

@@ -1,5 +1,5 @@
-//! Lists of neighbours as the count reads them: told to the transaction, and, where a list is tested against again and again, as a
-//! table of how often each vertex stands in it.
+//! Lists of neighbours as the count reads them: recorded in the transaction, and, where a list is probed again and again, as a table of
+//! multiplicities.
 
 use super::table::Table;
 use crate::access::Environment;
@@ -16,7 +16,7 @@ pub(crate) struct Lists {
     view: Option<AdjacencyView>,
     types: Vec<EdgeTypeId>,
     direction: Direction,
-    /// Where the reads are told to.
+    /// Records the reads.
     recorder: Option<Arc<Environment>>,
 }
 
@@ -67,7 +67,7 @@ impl Lists {
     }
 }
 
-/// One list as a table, kept until the list of another vertex is asked for.
+/// One list as a table, until the list of another vertex is needed.
 #[derive(Default)]
 pub(super) struct Marks {
     table: Table,

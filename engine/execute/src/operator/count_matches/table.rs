@@ -41,7 +41,7 @@ impl Table {
     }
 }
 
-/// The same for several threads: a number that is set is never set to another, so it does not matter who sets it.
+/// The same for several threads: a number, once set, never changes, so any thread may set it.
 pub(super) struct SharedTable {
     blocks: Box<[OnceLock<Box<[AtomicU64]>>]>,
 }

@@ -1,8 +1,8 @@
-//! In how many ways does a tree go on from a vertex? The sum over its ends of the product of their own trees, each worked out once for
-//! each vertex and kept, for all executors.
+//! Counts the matches of a tree from a vertex: the sum over the far ends of the product of their own trees, each computed once for each vertex and
+//! cached, for all executors.
 //!
-//! Work is paid from a budget. Where it runs out, what is complete is kept and the answer is "later": asked again with a new
-//! budget, the walk comes at least one vertex further, as kept numbers cost nothing.
+//! Work is paid from a budget. When it runs out, complete numbers are kept and the answer is "later": called again with a new budget, the walk comes
+//! at least one vertex further, as cached numbers cost nothing.
 
 use super::lists::Lists;
 use super::table::SharedTable;
@@ -16,7 +16,7 @@ use plan::algebra::CountTree;
 use std::sync::Arc;
 use store::Snapshot;
 
-/// What never changes of a tree.
+/// The fixed definition of a tree.
 struct Node {
     lists: Lists,
     /// Every far end has the labels.
@@ -26,24 +26,24 @@ struct Node {
     below: Vec<usize>,
 }
 
-/// What is learnt of it on the way.
+/// Its state while it is counted.
 struct State {
     labels: LabelCheck,
     /// By vertex: one more than the number of ways. None where that is read from the store.
     known: Option<Arc<SharedTable>>,
-    /// Bytes of the table that were taken here.
+    /// Bytes of the table that this executor allocated.
     bytes: usize,
     scratch: Vec<u32>,
 }
 
-/// What is known of all trees of one pattern, for those who count it in the snapshot of the first of them.
+/// Cached counts of all trees of one pattern, valid in the snapshot of the first count.
 #[derive(Default)]
 pub(super) struct KnownWays {
     tables: Mutex<Option<(Snapshot, Vec<Arc<SharedTable>>)>>,
 }
 
 impl KnownWays {
-    /// The table of the tree with this number: one of its own for who counts in another snapshot.
+    /// The table of the tree with this number: a private one for counts in another snapshot.
     fn table(&self, tree: usize, snapshot: &Snapshot) -> Arc<SharedTable> {
         let new = || Arc::new(SharedTable::new(snapshot.vertex_bound()));
         let mut tables = self.tables.lock();
@@ -58,7 +58,7 @@ impl KnownWays {
     }
 }
 
-/// Trees, those below others among them.
+/// Trees, including nested ones.
 pub(super) struct Trees {
     nodes: Vec<Node>,
     states: Vec<State>,

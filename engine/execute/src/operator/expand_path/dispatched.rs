@@ -1,9 +1,9 @@
-//! Ends by distance for many rows, and a shortest path to each where paths are read, on all executors: the sources of a batch go to one dispatcher of `paths`, and twins of the operator
-//! draw its morsels within their quotas.
+//! Ends by distance for many rows, with a shortest path to each where paths are read, on all executors: the sources of a batch go to one dispatcher
+//! of `paths`, and twins of the operator draw its morsels within their quotas.
 //!
-//! A batch begins at home alone; the peers are invited once it has proved to be work. Each twin hands on the ends that it came upon, so
-//! rows come out in no order. An answer is a run: the ends of one source at one distance. A long run is a batch whose other
-//! columns are constant, and where not even the ends are asked for it is only as long as it says.
+//! A batch begins at home alone; the peers are invited once it has proved to be large. Each twin emits the ends that it found, so rows come out in no
+//! order. An answer is a run: the ends of one source at one distance. A long run is a batch whose other columns are constant; if not even the ends
+//! are read, it is only a count.
 
 use super::expansion::{Bound, Expansion, Walks, keep_end};
 use super::search::orientation;
@@ -29,9 +29,9 @@ const EDGES_PER_SLICE: u64 = 16_384;
 /// answers.
 const EDGES_PER_ROW: u64 = 8;
 const EDGES_GROWTH: u64 = 8;
-/// Peers are invited when so many edges were visited from one source: about the time it takes to wake one, several times over.
+/// Peers are invited after this many edges from one source: several times the cost of waking one.
 const EDGES_ALONE_MAX: u64 = 65_536;
-/// Where there are more sources than this they are invited no sooner.
+/// Beyond this number of sources peers are invited no sooner.
 const HURRYING_SOURCES_MAX: usize = 16;
 /// Answers taken at once.
 const ANSWERS_MAX: u64 = 8_192;
@@ -49,7 +49,7 @@ struct Job {
     dispatcher: Dispatcher<Along>,
 }
 
-/// What the twins share.
+/// State shared by the twins.
 #[derive(Default)]
 pub(super) struct Jobs {
     open: Mutex<Vec<Arc<Job>>>,
@@ -68,7 +68,7 @@ pub(super) struct Dispatched {
     /// The job is a batch of this twin's own.
     is_mine: bool,
     has_invited: bool,
-    /// The demand for its rows: who has enough says so between two levels.
+    /// The demand for its rows: checked between two levels.
     demand: DemandPort,
     /// Edges that a slice visits for each row that is handed on next.
     edges_per_row: u64,
@@ -262,7 +262,7 @@ impl Dispatched {
         (self.job, self.worker) = (None, None);
     }
 
-    /// Who began a batch pays for what it holds, and calls for help when it is work.
+    /// The executor that began a batch is charged for it, and invites peers when it is large.
     fn account(&mut self, job: &Arc<Job>, context: &mut Context<'_, Rows>) -> Try<()> {
         if !self.is_mine {
             return Ok(());
@@ -322,7 +322,7 @@ impl Dispatched {
         Ok(true)
     }
 
-    /// So many of the run, of which so many were left, and of the ends are given.
+    /// `count` of a run's `left` rows and `ends` ends are emitted.
     fn skip(&mut self, count: u64, ends: usize, left: u64) {
         let (at, given, given_ends) = self.given;
         let next = if count == left { (at + 1, 0) } else { (at, given + count) };

@@ -1,4 +1,4 @@
-//! What an ExpandPath asks, and what its kinds of search need to know of it.
+//! The definition of an ExpandPath, and what its kinds of search need of it.
 
 use crate::access::Environment;
 use crate::adjacency::Walk;
@@ -12,7 +12,7 @@ use plan::pattern::{PathMode, Selector};
 use std::sync::Arc;
 use store::Snapshot;
 
-/// What one ExpandPath asks, the same for all its rows and executors.
+/// The definition of one ExpandPath, the same for all its rows and executors.
 pub(crate) struct Expansion {
     pub(super) from: usize,
     pub(super) to: Option<usize>,
@@ -28,18 +28,18 @@ pub(crate) struct Expansion {
     pub(super) keep_edges: bool,
     pub(super) keep_length: bool,
     pub(super) keep_to: bool,
-    /// Rows may share a search: what they ask for fits, and they may come out in another order than they came in.
+    /// Rows may share a search: the plan allows it, and rows may come out in another order than they came in.
     pub(super) shares: bool,
 }
 
-/// What to ask instead of a path to each end, and of every path.
+/// Hints at cheaper forms, for a path to each end, and for all paths.
 const INSTEAD_OF_PATHS: &str = "it returns a path to each end: ask for length(p), count(*) or the DISTINCT ends \
                                 instead, or give a LIMIT";
 const INSTEAD_OF_ALL_PATHS: &str = "it lists every path: ask for DISTINCT ends, for ANY SHORTEST paths and their \
                                     length(p), or whether one EXISTS instead, bound the hops, or give a LIMIT";
 
 impl Expansion {
-    /// Keeps, for the case that the budget is exceeded, what could be asked that needs less.
+    /// Sets the hint that is given if the budget is exceeded.
     pub(super) fn say_instead(&self, environment: &Environment) {
         let lists_all = !self.distinct_ends && self.selector != Selector::AnyShortest;
         let instead = match (lists_all, self.keep_edges) {
@@ -51,7 +51,7 @@ impl Expansion {
     }
 }
 
-/// What is known once the view is taken.
+/// State that depends on the view.
 pub(super) struct Bound {
     pub(super) snapshot: Snapshot,
     pub(super) types: Option<Arc<Vec<EdgeTypeId>>>,
@@ -64,7 +64,7 @@ pub(crate) struct Walks {
     pub(crate) against: Arc<Walk>,
 }
 
-/// Keeps an end and its distance, as far as they are asked for.
+/// Keeps an end and its distance, as far as they are read.
 pub(super) fn keep_end(
     plan: &Expansion,
     ends: &mut Vec<VertexId>,

@@ -1,5 +1,5 @@
-//! Many rows at once inside a sub-query, where an operator works alone: their searches as lanes of one, where each row asks for all its
-//! ends by distance. Rows come out by distance, not by row, so a stream that someone ordered is searched row by row.
+//! Many rows at once inside a sub-query, where an operator works alone: their searches as lanes of one, where each row needs all its ends by
+//! distance. Rows come out by distance, not by row, so an ordered stream is searched row by row.
 
 use super::expansion::{Bound, Expansion, Walks};
 use super::search::orientation;
@@ -30,7 +30,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// A search for the next rows from `row` on; none if they are too few.
+    /// A search for the next rows from `row` on; none if there are too few.
     pub(super) fn begin(
         plan: &Expansion,
         bound: &Bound,
@@ -101,7 +101,7 @@ impl Lanes {
         Ok(if done { Progress::Done } else { Progress::More })
     }
 
-    /// Bytes held.
+    /// Bytes that it holds.
     pub(super) fn bytes(&self) -> usize {
         self.dispatcher.bytes() + self.answers.bytes()
     }

@@ -1,4 +1,4 @@
-//! The search of one row: which one, and how its answers become ends, lengths and lists of edges.
+//! The search of one row: its choice, and the conversion of its answers into ends, lengths and lists of edges.
 
 use super::expansion::{Expansion, Walks};
 use super::trailing::Trailing;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Edges a search visits in one slice: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
-/// Edges a slice visits at first for each answer that is asked for, so that who asks for few gets them early.
+/// Initial number of edges that a slice visits for each wanted answer, so that a consumer of few gets them early.
 const EDGES_PER_ANSWER: u64 = 8;
 /// How many times more after each slice without any.
 const EDGES_GROWTH: u64 = 2;
@@ -28,7 +28,7 @@ pub(super) type Along = Arc<Walk>;
 pub(super) struct Found {
     pub(super) ends: Vec<u32>,
     pub(super) lengths: Vec<u32>,
-    /// Vertices and edges of each, where they are wanted.
+    /// Vertices and edges of each path, if they are wanted.
     pub(super) runs: Vec<Path>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Search {
     /// An end that does not count: the source, where no vertex may repeat.
     excluded: Option<u32>,
     keeps_paths: bool,
-    /// Edges a slice visits for each answer that is asked for, where answers may come early.
+    /// Edges a slice visits for each wanted answer, if answers may come early.
     edges_per_answer: u64,
 }
 
@@ -87,7 +87,7 @@ enum Form {
         search: Box<AllShortestPair<Along, Along>>,
         single: bool,
     },
-    /// How far it is to the bound far end, where one path counts and its edges are not read.
+    /// Distance to the bound far end, where one path counts and its edges are not read.
     Distance {
         search: Box<AllShortestPair<Along, Along>>,
         target: u32,
@@ -122,7 +122,7 @@ impl Search {
             edges_per_answer: EDGES_PER_ANSWER,
         }
     }
-    /// The search that the plan asks for.
+    /// The search for the plan.
     pub(super) fn new(plan: &Expansion, walks: Walks, from: u32, to: Option<u32>) -> Try<Search> {
         let by_distance = plan.hops.min <= 1;
         let distinct = plan.distinct_ends && plan.selector == Selector::Every;
@@ -257,7 +257,7 @@ impl Search {
         }
     }
 
-    /// Bytes held.
+    /// Bytes that it holds.
     pub(super) fn bytes(&self) -> usize {
         let form = match &self.form {
             Form::Point(_) => 0,

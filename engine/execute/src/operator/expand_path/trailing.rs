@@ -1,7 +1,7 @@
 //! Trails of one row: listed one by one, guided towards a bound far end, or only their ends, level by level.
 //!
-//! Distinct ends of more than one edge are looked for trail by trail at first: whoever needs few ends has them soon, and a short search is
-//! over. Where there are many trails, their ends are found without listing them ([`TrailEnds`]).
+//! Distinct ends of more than one edge are searched trail by trail at first: a consumer of few ends has them soon, and a short search ends. Where
+//! there are many trails, their ends are found without listing them ([`TrailEnds`]).
 
 use super::expansion::{Expansion, Walks};
 use super::search::{Along, Found, done_if};
@@ -116,7 +116,7 @@ impl Trailing {
             }
         }
     }
-    /// Bytes held.
+    /// Bytes that it holds.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Trailing::Every { search, batch } | Trailing::Probe { search, batch, .. } => {

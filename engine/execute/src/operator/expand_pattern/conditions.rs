@@ -1,4 +1,4 @@
-//! What a pattern search asks while it runs: adjacencies, labels, and expressions over rounds and paths.
+//! The inputs of a pattern search: adjacencies, labels, and expressions over rounds and paths.
 
 use super::{Bound, Expansion};
 use crate::access::Environment;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::Snapshot;
 use world::fiber::Still;
 
-/// One edge of the pattern, walked one way; nothing where there are no such edges at all.
+/// One edge of the pattern, walked one way; none where the graph has no such edges.
 #[derive(Clone)]
 pub(super) struct Leg {
     walk: Option<Arc<Walk>>,

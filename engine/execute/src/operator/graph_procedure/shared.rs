@@ -1,5 +1,5 @@
-//! A graph procedure on all executors: who gets the row that asks begins, and calls its twins once it has proved to be work; they draw
-//! morsels within their quotas, and each hands on the rows that it draws at the end, so rows come out in no order.
+//! A graph procedure on all executors: the executor that gets the calling row begins, and calls its twins once the call has proved to be large; they
+//! draw morsels within their quotas, and each emits the rows that it draws at the end, so rows come out in no order.
 
 use super::work::{ProcedureRows, ProcedureRun, ProcedureWorker, Turn};
 use super::{ProcedureCall, picked, recharge};
@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Twins are called when so many edges were visited: about the time it takes to wake one, several times over.
+/// Twins are called after this many edges: several times the cost of waking one.
 const EDGES_ALONE_MAX: u64 = 65_536;
 
-/// A row that asks.
+/// A row with a call.
 struct Job {
     batch: Batch,
     row: u32,
@@ -23,7 +23,7 @@ struct Job {
     workers: AtomicUsize,
 }
 
-/// What the twins share.
+/// State shared by the twins.
 #[derive(Default)]
 pub(super) struct Jobs {
     open: Mutex<Vec<Arc<Job>>>,
@@ -37,7 +37,7 @@ pub(super) struct Shared {
     demand: DemandPort,
     /// The plan node, for PROFILE.
     node: usize,
-    /// Rows that ask, and the one that comes next.
+    /// Rows with calls, and the next one.
     batch: Option<(Batch, usize)>,
     job: Option<(Arc<Job>, ProcedureWorker)>,
     /// The job is of this twin's own batch.
@@ -124,7 +124,7 @@ impl Shared {
         }
     }
 
-    /// Who began pays for what is held, and calls for help when it is work.
+    /// The executor that began is charged for the state, and calls its twins when the call is large.
     fn account(&mut self, job: &Arc<Job>, context: &mut Context<'_, Rows>) -> Try<()> {
         if !self.is_mine {
             return Ok(());
@@ -151,7 +151,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Hands on what was found; was there anything?
+    /// Emits results; were there any?
     fn send(&mut self, job: &Job, context: &mut Context<'_, Rows>) -> bool {
         let count = self.output.count();
         if count == 0 {

@@ -1,4 +1,4 @@
-//! What the operator works on: a graph algorithm of `procedures`, or a node program of `programs`.
+//! The work of the operator: a graph algorithm of `procedures`, or a node program of `programs`.
 
 use crate::access::Environment;
 use crate::adjacency::Walk;
@@ -13,7 +13,7 @@ use store::Snapshot;
 
 pub(super) use paths::Turn;
 
-/// What is asked.
+/// The procedure that is called.
 #[derive(Clone)]
 pub(crate) enum ProcedureKind {
     Graph(Question),
@@ -66,7 +66,7 @@ impl ProcedureRows {
 }
 
 impl ProcedureRun {
-    /// What is asked, at work on this snapshot.
+    /// Begins the call on this snapshot.
     pub(super) fn new(
         kind: &ProcedureKind,
         arguments: &[Value],
@@ -91,7 +91,7 @@ impl ProcedureRun {
             }
         }
     }
-    /// What the worker of this number holds.
+    /// The state of the worker of this number.
     pub(super) fn helper(&self, number: usize) -> ProcedureWorker {
         match self {
             ProcedureRun::Graph(_) => ProcedureWorker::Graph(algorithm::Helper::new(number)),
@@ -142,7 +142,7 @@ impl ProcedureRun {
             ProcedureRun::Program(running) => running.edges_visited(),
         }
     }
-    /// What it did, for PROFILE.
+    /// Its remark for PROFILE.
     pub(super) fn told(&self, workers: usize) -> String {
         match self {
             ProcedureRun::Program(call) if call.is_cached() => "from the cache".to_string(),

@@ -1,9 +1,9 @@
-//! Answers of a sub-query by what it reads of its row, so that rows that give it the same are answered once.
+//! Answers of a sub-query by its imports from the row, so that rows with equal imports are answered once.
 //!
-//! Idea: a count, a test or a list is a function of the columns that the sub-query imports, as long as the view stays as it is. Rows of a
-//! batch with equal imports share one inner run, and answers are kept for later batches. Only values that are equal exactly if nothing can
-//! tell them apart are compared: rows that import others (lists, maps, temporal values) are answered one by one.
-//! Invariant: `bytes` is what the kept answers hold, and at most about [`BYTES_MAX`]; beyond that they are forgotten, all at once.
+//! Idea: a count, a test or a list is a function of the columns that the sub-query imports, as long as the view does not change. Rows of a batch with
+//! equal imports share one inner run, and answers are cached for later batches. Only values of types whose equality means that they cannot be told
+//! apart are compared: rows that import others (lists, maps, temporal values) are answered one by one.
+//! Invariant: `bytes` is the size of the cached answers, and at most about [`BYTES_MAX`]; beyond that all are dropped at once.
 //! Cost: one hash for each row. Where few rows repeat ([`REPEATS_MIN`]), it is given up for the rest of the query.
 
 use foldhash::fast::FixedState;
@@ -11,11 +11,11 @@ use hashbrown::HashMap;
 use model::{Batch, Value};
 use std::sync::Arc;
 
-/// Bytes of answers that are kept.
+/// Bytes of cached answers.
 const BYTES_MAX: usize = 16 << 20;
-/// Rows after which it is asked whether it was worth it.
+/// Rows after which it is decided whether it was worthwhile.
 const TRIAL_ROWS: usize = 4_096;
-/// Of so many rows one must have had its answer already.
+/// One of this many rows must have had its answer already.
 const REPEATS_MIN: usize = 16;
 /// Bytes of an entry beside its list: key, count, place in the table.
 const ENTRY_BYTES: usize = 64;
@@ -50,7 +50,7 @@ impl Key {
     }
 }
 
-/// What a sub-query answers for a row: its inner rows by number, and where they are collected, the list.
+/// The answer of a sub-query for a row: the number of its inner rows, and if they are collected, the list.
 #[derive(Clone)]
 pub(super) struct Answer {
     pub(super) count: i64,
@@ -59,16 +59,16 @@ pub(super) struct Answer {
 
 /// Where the answer for a row comes from.
 enum Source {
-    /// The inner run for this row of those that are asked.
+    /// The inner run with this index.
     Asked(usize),
     Known(Answer),
 }
 
-/// A batch of outer rows whose sub-query runs for some of them.
+/// A batch of outer rows for some of which the sub-query runs.
 struct Pending {
     whole: Batch,
     sources: Vec<Source>,
-    /// For each row that is asked, its key, if its answer can be kept.
+    /// For each row that runs, its key, if its answer can be cached.
     keys: Vec<Option<Box<[Key]>>>,
 }
 
@@ -76,7 +76,7 @@ struct Pending {
 #[derive(Default)]
 pub(super) struct Memo {
     answers: HashMap<Box<[Key]>, Answer, FixedState>,
-    /// Keys of the batch at work, by the row that is asked.
+    /// Keys of the present batch, by the row that runs.
     asked: HashMap<Box<[Key]>, usize, FixedState>,
     pending: Option<Pending>,
     bytes: usize,
@@ -86,7 +86,7 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// The rows that must be asked; none where nothing is kept any more.
+    /// The rows that must run; none where nothing is cached any more.
     pub(super) fn ask(&mut self, outer: &Batch, imports: &[usize]) -> Option<Vec<u32>> {
         if self.is_given_up || outer.is_empty() {
             return None;
@@ -126,7 +126,7 @@ impl Memo {
         self.pending.is_some()
     }
 
-    /// The whole batch with the answers of all its rows, once those that were asked have theirs; none where no batch waits.
+    /// The whole batch with the answers of all its rows, once those that ran have theirs; none where no batch waits.
     pub(super) fn answered(&mut self, answers: Vec<Answer>) -> Option<(Batch, Vec<Answer>)> {
         let Pending { whole, sources, keys } = self.pending.take()?;
         debug_assert_eq!(keys.len(), answers.len(), "each row that was asked has an answer");
@@ -165,7 +165,7 @@ impl Memo {
         (self.answers, self.bytes, self.pending) = (HashMap::default(), 0, None);
     }
 
-    /// Bytes that the kept answers hold.
+    /// Bytes of the cached answers.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,5 +1,5 @@
-//! A sub-query, or the pattern of a MERGE, as a pipeline within one operator: which outer columns go in, and where the number of the outer row
-//! stands in what comes out.
+//! A sub-query, or the pattern of a MERGE, as a pipeline within one operator: which outer columns go in, and where the number of the outer row stands
+//! in the output.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
@@ -16,7 +16,7 @@ pub(crate) struct SubQuery {
     graph: Arc<PipelineGraph<Rows>>,
     /// Outer columns that the inner operators read.
     imports: Vec<usize>,
-    /// What comes out.
+    /// The layout of the output.
     pub(crate) layout: Layout,
     /// Column of it that holds the number of the outer row.
     pub(crate) row: usize,

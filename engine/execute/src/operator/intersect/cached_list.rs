@@ -1,4 +1,4 @@
-//! One list of neighbours to look into: in order, with a bit for each vertex in it, so that most looks end at the bit.
+//! One sorted list of neighbours to probe, with a bit for each vertex in it, so that most probes end at the bit.
 
 use crate::operator::count_matches::lists::Lists;
 use crate::turn::Try;
@@ -7,7 +7,7 @@ use model::CHUNK_SLOTS;
 /// Words of bits for one chunk.
 const CHUNK_WORDS: usize = CHUNK_SLOTS / u64::BITS as usize;
 
-/// A list, kept until that of another vertex is asked for.
+/// A list, cached until that of another vertex is needed.
 #[derive(Default)]
 pub(super) struct CachedList {
     owner: Option<u32>,

@@ -1,8 +1,8 @@
 //! Intersections of two arms by group: few vertices of one arm meet many of the other.
 //!
-//! For each vertex of the arm with few, its neighbours are walked once, and from each the edges back along the other arm: whom they lead to
-//! is looked up among the rows of the group. Done where the lists so walked are much shorter than those of the other arm's vertices,
-//! judged by a sample, and short enough for one slice of work.
+//! For each vertex of the arm with few, its neighbours are walked once, and from each the edges back along the other arm: each vertex they lead to is
+//! looked up among the rows of the group. Used where the lists so walked are much shorter than those of the other arm's vertices, judged by a sample,
+//! and short enough for one slice of work.
 
 use super::Bound;
 use crate::turn::Try;
@@ -15,7 +15,7 @@ use model::batch::Carried;
 const ROWS_PER_GROUP_MIN: usize = 8;
 /// Edges walked out for one batch: with those back, some hundred microseconds at most.
 const EDGES_MAX: u64 = 4_096;
-/// An edge walked out costs as much as so many that are looked at: its far end's list is opened, and whom it leads to is looked up.
+/// An edge walked costs as much as this many that are read in place: its far end's list is opened, and each vertex in it is looked up.
 const EDGE_COST: u64 = 8;
 /// Likewise an edge back: its end is looked up among the rows.
 const EDGE_BACK_COST: u64 = 4;

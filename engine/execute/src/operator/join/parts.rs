@@ -1,8 +1,8 @@
-//! A join whose build side finds no room: both sides are put aside by the hashes of their keys, and are joined part by part.
+//! A join whose build side does not fit memory: both sides are spilled by the hashes of their keys, and are joined part by part.
 //!
-//! The build side is put aside in one place by all twins, the probe side by each twin for itself, since each joins its own rows. A part of
-//! the build side that finds no room is spread over parts again, and its probes with it (the Grace hash join: Graefe 1993, "Query
-//! Evaluation Techniques for Large Databases", 5.3).
+//! The build side is spilled in one place by all twins, the probe side by each twin for itself, since each joins its own rows. A part of the build
+//! side that does not fit memory is spread over parts again, and its probes with it (the Grace hash join: Graefe 1993, "Query Evaluation Techniques
+//! for Large Databases", 5.3).
 
 use super::Joining;
 use super::table::{Building, TABLE_BYTES_PER_ROW, Table, joins_nothing};
@@ -32,21 +32,21 @@ struct PartPair {
     probe: SpilledPart,
 }
 
-/// What is done with a pair, in turn.
+/// The steps for a pair of parts, in order.
 enum PairStep {
     /// The build side is read.
     Load { batches: Vec<Batch>, charged: usize },
-    /// It finds no room: it is spread over parts, first what was read of it.
+    /// It does not fit memory: it is spread over parts, first the rows read already.
     SpreadBuild { batches: Vec<Batch>, charged: usize, parts: SpilledParts, probe: SpilledParts },
     /// And its probes.
     SpreadProbe { build: Vec<SpilledPart>, parts: SpilledParts },
     /// A table is made of it.
     Build { building: Building, charged: usize },
-    /// Its probes are read; so many bytes of the last are held.
+    /// Its probes are read; `held` bytes of the last are charged.
     Probe { table: Table, charged: usize, held: usize },
 }
 
-/// What comes of a slice of work.
+/// The result of a slice of work.
 pub(super) enum PartProgress {
     More,
     /// Rows to be joined with the [table](PartJoin::table) of this moment.

@@ -1,4 +1,4 @@
-//! The build side of a join, put together: one batch, and a table from hash to row.
+//! The build side of a join, concatenated: one batch, and a table from hash to row.
 
 use super::Joining;
 use crate::columns::{Gathering, carried};

@@ -1,7 +1,7 @@
-//! A file behind a URL, brought by a thread of its own into a file without a name, while the operator that waits for it holds no executor.
+//! A file behind a URL, downloaded by a thread of its own into an unnamed file, while the operator that waits for it is parked.
 //!
-//! Invariant: at most so many files are brought at a time as [`LIMITS`] says, in the whole process, of a tenant and of a user; further ones wait in
-//! [line]. An operator that goes away leaves the line, or ends the bringing at the next piece.
+//! Invariant: at most [`LIMITS`] downloads run at a time, in the whole process, for a tenant and for a user; further ones wait in the queue ([line]).
+//! An operator that is dropped leaves the queue, or ends the download at the next piece.
 
 mod line;
 
@@ -20,7 +20,7 @@ const LIMITS: FetchLimits = FetchLimits { all: 64, tenant: 16, user: 8, waiting:
 
 static LINE: Mutex<FetchLine<OperatorWaker>> = Mutex::new(FetchLine::new(LIMITS));
 
-/// Threads are joined once they have ended, by whoever comes next: an executor must not wait for them. There are at most twice as many as slots.
+/// Threads are joined once they have ended, by the next download: an executor must not wait for them. There are at most twice as many as slots.
 static THREADS: Mutex<Vec<Thread<()>>> = Mutex::new(Vec::new());
 
 /// A file on its way.
@@ -32,15 +32,15 @@ pub(super) struct Fetch {
 }
 
 enum State {
-    /// Nothing was asked yet: a statement that is only tried on the asking thread asks nobody.
+    /// Not requested yet: a statement that is only tried on the calling thread requests nothing.
     New,
-    /// To be asked for by the operator in its own turn.
+    /// To be requested by the operator in its own turn.
     Tried,
     Waiting(Ticket),
     Running(Arc<Shared>),
 }
 
-/// A place in line.
+/// A place in the queue.
 struct Ticket {
     number: u64,
     account: FetchAccount,
@@ -83,7 +83,7 @@ impl Fetch {
     pub(super) fn new(reader: &Arc<dyn UrlReader>, url: String, account: FetchAccount) -> Fetch {
         Fetch { url, reader: reader.clone(), account, state: State::New }
     }
-    /// The file, once it is there; none before, and `waker` is called then.
+    /// The file, once it is there; before that none, and `waker` will be called.
     pub(super) fn poll(&mut self, waker: OperatorWaker) -> Option<Result<RandomFile, String>> {
         match &mut self.state {
             State::New => {
@@ -171,7 +171,7 @@ fn too_many_wait(limit: std::fmt::Arguments<'_>) -> String {
     format!("too many files behind URLs wait to be read already: {limit}; try again later")
 }
 
-/// What the thread does.
+/// Runs on the thread: downloads the file.
 fn bring(reader: &dyn UrlReader, url: &str, shared: &Shared) -> Result<RandomFile, String> {
     let goes_on = || !shared.stopped.load(Ordering::Relaxed);
     let brought = world::panics::caught(|| {

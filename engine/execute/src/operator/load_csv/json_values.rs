@@ -1,6 +1,6 @@
 //! The values of a file of JSON for LOAD JSON, one after another: the elements of a list, or values behind each other, such as an object a line.
 //!
-//! Whole numbers of 64 bits are integers, other numbers floats; objects are maps. What a value holds while it is read is charged part by part.
+//! Whole numbers of 64 bits are integers, other numbers floats; objects are maps. A value is charged part by part while it is read.
 
 use crate::ExecuteError;
 use dataflow::watch::{LoopBytes, Stopped};
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Bytes that a part of a value has in the end for each that it has while it is read, about: both are held for a moment.
+/// Bytes of a part of a value for each byte while it is read, about: both are held for a moment.
 const PARTS_HELD: usize = 2;
 
 /// Where in a file reading is.
@@ -31,7 +31,7 @@ pub(super) struct JsonValues {
     reader: JsonReader,
     position: Position,
     line: u64,
-    /// What the value holds that is being read.
+    /// Bytes of the value that is being read.
     held: Arc<Mutex<LoopBytes>>,
 }
 
@@ -44,11 +44,11 @@ impl JsonValues {
         let reader = JsonReader::metered(source, Box::new(meter)).map_err(refusal)?;
         Ok(JsonValues { reader, position: Position::Begin, line: 0, held })
     }
-    /// The line on which the value begins that came last, from 1.
+    /// The first line of the last value, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
-    /// Bytes of the file that are held.
+    /// Bytes of the file that are buffered.
     pub(super) fn held_bytes(&self) -> usize {
         self.reader.held_bytes()
     }
@@ -94,7 +94,7 @@ impl JsonValues {
     }
 }
 
-/// What is wrong with a file, or why reading it was ended.
+/// The error for a malformed file, or for a read that was ended.
 fn refusal(error: JsonError) -> ExecuteError {
     match error {
         JsonError::Wrong { line, column, what } => {

@@ -1,4 +1,4 @@
-//! What a text names: a file below the import folder, or a URL.
+//! The location that a text names: a file below the import folder, or a URL.
 
 use crate::ExecuteError;
 use formats::urls::redacted;
@@ -16,7 +16,7 @@ pub(super) enum FilePlace {
     Url(String),
 }
 
-/// The place that a text names: `file:///name.csv`, a path relative to the folder, or `https://…`.
+/// The location that a text names: `file:///name.csv`, a path relative to the folder, or `https://…`.
 pub(super) fn resolve(clause: &str, file: &Value) -> Result<FilePlace, ExecuteError> {
     let refuse = |why: &str| Err(refusal(clause, file, &why));
     let Some(text) = file.as_str() else { return refuse("the file is named by a text") };
@@ -38,12 +38,12 @@ pub(super) fn resolve(clause: &str, file: &Value) -> Result<FilePlace, ExecuteEr
     Ok(FilePlace::Below(path.to_path_buf()))
 }
 
-/// What is wrong with a file that was named.
+/// An error with a named file.
 pub(super) fn refusal(clause: &str, file: &Value, why: &dyn std::fmt::Display) -> ExecuteError {
     ExecuteError::External(format!("{clause} FROM {}: {why}", shown(file)))
 }
 
-/// What is wrong within a file, with the file.
+/// An error within a file, with its name.
 pub(super) fn in_file(clause: &str, file: &Value, error: ExecuteError) -> ExecuteError {
     let named = |what: String| format!("{clause} FROM {}: {what}", shown(file));
     match error {
@@ -53,7 +53,7 @@ pub(super) fn in_file(clause: &str, file: &Value, error: ExecuteError) -> Execut
     }
 }
 
-/// What was named, as messages show it: text in quotes, cut where it is long; a URL without its secrets.
+/// The name of a file, as messages show it: text in quotes, cut where it is long; a URL without its secrets.
 fn shown(file: &Value) -> String {
     match file.as_str() {
         Some(text) => {

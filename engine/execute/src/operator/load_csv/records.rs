@@ -15,10 +15,10 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Empty lines passed over between two looks at the clock: a small compressed file may hold billions.
 const BLANK_LINES_PER_LOOK: usize = 65_536;
 
-/// Fields cut between two looks at the clock and at what they hold: one record may have millions.
+/// Fields parsed between two looks at the clock and the memory: one record may have millions.
 const FIELDS_PER_LOOK: usize = 256;
 
-/// Places that a list has for a field at most: as many again are free where it has just grown.
+/// Slots that a list has for a field at most: as many again are free where it has just grown.
 const PLACES_OF_FIELD: usize = 2;
 
 /// Bytes of text that are looked through in about the time of one unit of work.
@@ -28,7 +28,7 @@ const TEXT_BYTES_PER_UNIT: usize = 64;
 #[derive(Debug)]
 pub(super) struct RecordFields {
     pub(super) fields: Vec<Value>,
-    /// What they hold, charged until the record is a value.
+    /// Their bytes, charged until the record is a value.
     _held: LoopBytes,
 }
 
@@ -49,9 +49,9 @@ pub(super) struct Records {
     block: Block,
     /// How much of the block was read.
     taken: usize,
-    /// The line on which the rest of the block begins.
+    /// The first line of the rest of the block.
     next_line: u64,
-    /// The line on which the record ends that came last.
+    /// The last line of the last record.
     line: u64,
 }
 
@@ -67,12 +67,12 @@ impl Records {
         Err(ExecuteError::FileContent(format!("line {line} of the file: {what}")))
     }
 
-    /// The line on which the record ends that came last, from 1.
+    /// The last line of the last record, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// Bytes of the file that are held.
+    /// Bytes of the file that are buffered.
     pub(super) fn held_bytes(&self) -> usize {
         self.block.bytes.capacity() + self.reader.held_bytes()
     }
@@ -117,7 +117,7 @@ impl Records {
     }
 }
 
-/// Cuts a record into its fields; within, what is wrong with it.
+/// Splits a record into its fields; the inner error is a malformed record.
 fn cut(record: &[u8], format: Format) -> Result<Result<RecordFields, String>, EvalError> {
     let (mut fields, mut held, mut bytes) = (Vec::new(), LoopBytes::default(), 0);
     for text in texts(record, format) {

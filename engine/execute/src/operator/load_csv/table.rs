@@ -1,4 +1,4 @@
-//! The rows of a file of columns for LOAD PARQUET. The format's reader lies elsewhere and asks here before it holds anything.
+//! The rows of a file of columns for LOAD PARQUET. The format's reader lies elsewhere and charges here before it allocates.
 
 use crate::ExecuteError;
 use dataflow::watch::{self, LoopBytes, Stopped};
@@ -24,9 +24,9 @@ struct QueryFile {
 
 #[derive(Default)]
 struct ReadingAccount {
-    /// What the row takes that is made now, beyond what is charged.
+    /// Bytes of the row in progress, beyond the charge.
     held: LoopBytes,
-    /// Bytes held at the last word.
+    /// Bytes held at the last report.
     bytes: u64,
     /// Why the reading ended.
     stopped: Option<Stopped>,
@@ -83,11 +83,11 @@ impl TableValues {
     pub(super) fn line(&self) -> u64 {
         self.row
     }
-    /// Bytes of the file that are held.
+    /// Bytes of the file that are buffered.
     pub(super) fn held_bytes(&self) -> usize {
         usize::try_from(self.rows.held_bytes()).unwrap_or(usize::MAX)
     }
-    /// All that is held is charged by the operator.
+    /// All its bytes are charged by the operator.
     pub(super) fn is_charged(&self) {
         self.file.charged.store(self.rows.held_bytes(), Ordering::Relaxed);
     }
@@ -100,7 +100,7 @@ impl TableValues {
     }
 }
 
-/// Why the reading ended: the query's time or memory, or what is wrong with the file.
+/// The error of a read: the query's time or memory, or a malformed file.
 fn refusal(file: &QueryFile, what: String) -> ExecuteError {
     let mut account = file.account.lock();
     drop(std::mem::take(&mut account.held));

@@ -1,7 +1,7 @@
 //! Merge of a pattern that is matched by a pipeline: within one operator, so that a small statement with it is a pipeline, too.
 //!
-//! The same as in a scope: all rows come first, so many are matched at once, then written row by row; the next ones are matched against a
-//! view that has those writes. What was made is held until the last row, and shown before any row is handed on.
+//! The same as in a scope: all rows come first, many are matched at once, then written row by row; the next ones are matched against a view that has
+//! those writes. Created entities are buffered until the last row, and made visible before any row is emitted.
 
 use super::{MergeClose, merging};
 use crate::ExecuteError;
@@ -63,7 +63,7 @@ impl MergeInline {
         }
         Ok(flow)
     }
-    /// Takes what the rows at hand gave; those that must be matched anew come next.
+    /// Ends the present rows with their matches; those that must be matched anew come next.
     fn end(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
         self.wrote = true;
         self.place += self.close.next.max(1);

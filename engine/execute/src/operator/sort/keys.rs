@@ -1,4 +1,4 @@
-//! The keys of rows that are to be sorted, with a number in front of each row that decides most comparisons.
+//! The keys of rows that are to be sorted, with an integer in front of each row that decides most comparisons.
 //!
 //! Idea: the first key as 64 bits whose order is the key's (Graefe 2006, "Implementing Sorting in Database Systems", normalized keys):
 //! integers and floats as a whole, texts by seven bytes at a time. Rows are sorted as pairs of such a number and a row number, so that a
@@ -49,7 +49,7 @@ fn text_bits(text: &str, offset: usize) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// What a number is made of: a key, and of a text the bytes from here on.
+/// The source of a number: a key, and of a text the bytes from here on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyPiece {
     pub(super) key: usize,
@@ -61,13 +61,13 @@ pub(super) struct KeyPiece {
 /// Pieces of a text by which rows are put in order; of texts that are equal for longer, values are compared.
 const PIECES_MAX: usize = 8;
 
-/// What decides between rows whose numbers are equal.
+/// The comparison of rows whose numbers are equal.
 pub(super) enum TieBreak {
     /// Another number.
     Piece(KeyPiece),
     /// Their keys as values.
     Values,
-    /// Nothing: they are equal.
+    /// None: they are equal.
     Nothing,
 }
 
@@ -76,7 +76,7 @@ impl KeyPiece {
     pub(super) fn of_text(offset: usize) -> KeyPiece {
         KeyPiece { key: 0, offset, pieces: 0 }
     }
-    /// What decides between rows with this number, which is of a key of this kind.
+    /// The comparison after this number, which is of a key of this kind.
     pub(super) fn behind(self, number: u64, kind: NumberKind, keys: &[Key]) -> TieBreak {
         let number = number ^ turn(&keys[self.key]);
         let next_key = KeyPiece { key: self.key + 1, offset: 0, pieces: 0 };
@@ -110,13 +110,13 @@ impl KeyPiece {
     }
 }
 
-/// What turns the order of numbers round.
+/// A mask that reverses the order of numbers.
 #[inline]
 fn turn(key: &Key) -> u64 {
     if key.descending { u64::MAX } else { 0 }
 }
 
-/// What the numbers of rows are made of.
+/// The kind of values that the numbers of rows are made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum NumberOrigin {
     /// No row came yet.
@@ -128,11 +128,11 @@ pub(super) enum NumberOrigin {
     Floats,
     /// The first bytes of the first key.
     Texts,
-    /// Values of several types, or of one without such a form: all numbers are alike.
+    /// Values of several types, or of one without such a number: all numbers are equal.
     Unknown,
 }
 
-/// What is known of the numbers of some rows.
+/// Properties of the numbers of some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NumberKind {
     numbers: NumberOrigin,

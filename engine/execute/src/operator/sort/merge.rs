@@ -1,7 +1,7 @@
-//! Sorted parts and runs, merged: what executors hold in memory, and what was put aside on disk.
+//! Merges sorted parts in executors' memory and spilled runs.
 //!
-//! A heap of the parts by their next rows (Knuth, The Art of Computer Programming 3, 5.4.1). Of a run a piece is in memory at a time. Where
-//! there are more runs than pieces find room for, as many as do are merged into one first.
+//! A heap of the parts by their next rows (Knuth, The Art of Computer Programming 3, 5.4.1). A run has one piece in memory at a time. If there are
+//! more runs than pieces fit memory, as many as fit are merged into one first.
 
 use super::keys::NumberKind;
 use super::sorting::Sorting;
@@ -42,7 +42,7 @@ impl Part {
 pub(super) struct MergedParts {
     plan: Arc<Sorting>,
     common: CommonPrefix,
-    /// What the numbers of all parts are.
+    /// The kind of the numbers of all parts.
     kind: NumberKind,
     /// Runs whose first piece is yet to be read.
     unread: Vec<SpilledRun>,
@@ -55,7 +55,7 @@ pub(super) struct MergedParts {
 }
 
 impl MergedParts {
-    /// Runs come before the parts in memory, of whose rows they are the older.
+    /// Runs come before the parts in memory: their rows are the older ones.
     pub(super) fn new(
         plan: Arc<Sorting>,
         common: CommonPrefix,
@@ -104,7 +104,7 @@ impl MergedParts {
             at = first;
         }
     }
-    /// Reads the next piece of a run, in place of what the part held.
+    /// Reads the next piece of a run, in place of the part's last one.
     fn read(&mut self, mut run: SpilledRun, turn: &mut Turn<'_, '_>) -> Try<Option<Part>> {
         let Some(piece) = run.rows.next() else { return Ok(None) };
         // The bytes of the file are there beside the rows for a moment.
@@ -142,7 +142,7 @@ impl MergedParts {
         }
         Ok(true)
     }
-    /// The next rows in order, in as many columns as asked for; empty at the end. Everything must be [ready](MergedParts::is_ready).
+    /// The next rows in order, in `width` columns; empty at the end. Everything must be [ready](MergedParts::is_ready).
     pub(super) fn next(&mut self, rows_max: usize, width: usize) -> Batch {
         if !self.is_heap {
             self.is_heap = true;
@@ -175,7 +175,7 @@ impl MergedParts {
     }
 }
 
-/// Runs being merged into fewer, until all pieces find room at once.
+/// Merges runs into fewer, until all pieces fit memory at once.
 pub(super) struct FewerRuns {
     plan: Arc<Sorting>,
     common: CommonPrefix,

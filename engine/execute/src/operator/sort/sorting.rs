@@ -1,4 +1,4 @@
-//! The keys of a sort, and what is kept of a row.
+//! The keys of a sort, and the columns that it keeps.
 
 use expression::Compiled;
 use expression::functions::type_place;
@@ -26,7 +26,7 @@ impl Key {
     }
 }
 
-/// What is sorted, and how.
+/// The definition of a sort.
 pub(super) struct Sorting {
     pub(super) keys: Vec<Key>,
     /// Rows to keep.
@@ -35,7 +35,7 @@ pub(super) struct Sorting {
     pub(super) by_row: bool,
     pub(super) width: usize,
     pub(super) carry: Arc<[usize]>,
-    /// Columns whose vertices and edges the keys look at.
+    /// Columns whose vertices and edges the keys read.
     pub(super) looks_at: Vec<usize>,
 }
 

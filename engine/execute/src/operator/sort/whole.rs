@@ -1,4 +1,4 @@
-//! A sort of all rows: on every executor what comes to it, and at home the sorted parts are merged.
+//! A sort of all rows: each executor sorts its rows, and at home the sorted parts are merged.
 //!
 //! Rows are kept in segments as they come, with the keys behind their own columns, and are sorted as pairs of a number that decides most
 //! comparisons (see `keys`) and a row number. The numbers are sorted by radix, digit by digit (Knuth, The Art of Computer Programming 3,
@@ -32,15 +32,15 @@ const RUN_PAIRS: usize = 4_096;
 /// Rows of equal numbers that are compared by values: more are given other numbers.
 const TIES_COMPARED_MAX: usize = 16;
 
-/// A row: the number of its first key, and where it is.
+/// A row: the number of its first key, and its position.
 pub(super) type NumberedRow = (u64, u32);
 
-/// What all texts of the first key begin with, whoever has them: numbers of the bytes behind it decide more. Known once all rows have come.
+/// The common prefix of all texts of the first key, on all executors: numbers of the bytes behind it decide more. Known once all rows have come.
 #[derive(Clone, Default)]
 pub(super) struct CommonPrefix(Arc<Mutex<Option<String>>>);
 
 impl CommonPrefix {
-    /// Others begin with this.
+    /// Another executor's texts begin with this.
     fn meet(&self, other: &str) {
         let mut held = self.0.lock();
         match &mut *held {
@@ -59,7 +59,7 @@ fn shared_bytes(a: &str, b: &str) -> usize {
     (0..=same).rev().find(|at| a.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Takes note of what the texts of a batch begin with.
+/// Updates the common prefix with the texts of a batch.
 fn look_at_prefix(prefix: &mut Option<String>, column: &Column, common: &CommonPrefix) {
     let before = prefix.as_ref().map(String::len);
     match column {
@@ -86,7 +86,7 @@ pub(super) struct Rows {
     last: Option<Gathering>,
     kind: NumberKind,
     pairs: Vec<NumberedRow>,
-    /// What the texts of the first key begin with, here and on all executors.
+    /// The common prefix of the first key's texts on this executor, and on all.
     prefix: Option<String>,
     common: CommonPrefix,
     /// The first numbers are of this piece of the first key.
@@ -171,11 +171,11 @@ impl Rows {
     pub(super) fn kind(&self) -> NumberKind {
         self.kind
     }
-    /// The row at a place of the order.
+    /// The row at a position of the order.
     pub(super) fn at(&self, place: usize) -> NumberedRow {
         self.pairs[place]
     }
-    /// Rows of the order, in as many columns as asked for.
+    /// Rows of the order, in `width` columns.
     pub(super) fn batch(&self, places: Range<usize>, width: usize) -> Batch {
         let picks: Vec<(&Rows, u32)> = self.pairs[places].iter().map(|pair| (self, pair.1)).collect();
         batch_of(&picks, width)
@@ -196,7 +196,7 @@ impl Rows {
     }
 }
 
-/// Which of two rows comes first, of rows with the same or other places.
+/// Compares two rows by position, of the same or of different parts.
 pub(super) fn order<'r>(
     plan: &'r Sorting,
     kind: NumberKind,
@@ -213,7 +213,7 @@ pub(super) fn order<'r>(
     compare_keys(keys, |at| [a.column(a_row.1, plan.width + at), b.column(b_row.1, plan.width + at)])
 }
 
-/// Rows that lie one behind the other in the order so far, and what their numbers are of.
+/// A range of the order so far, and the source of its numbers.
 #[derive(Clone, Copy)]
 struct TieRange {
     start: usize,
@@ -227,11 +227,11 @@ impl TieRange {
     }
 }
 
-/// What is being done.
+/// The phases of the sort.
 enum SortPhase {
     /// All are sorted at once.
     Few,
-    /// Numbers that say nothing of all rows are made alike, up to here.
+    /// Numbers that do not distinguish all rows are made equal, up to here.
     Forget(usize),
     /// The part's rows are given their numbers, up to here.
     Number(TieRange, usize),
@@ -239,17 +239,17 @@ enum SortPhase {
     Count(TieRange, usize),
     /// Pairs are moved by a digit: which, and how many are moved.
     Move(TieRange, usize, usize),
-    /// Those of a part of the rows are put back, up to here.
+    /// Those of a part of the rows are copied back, up to here.
     PutBack(TieRange, usize, usize),
     /// Rows of equal numbers up to here are in order.
     Ties(TieRange, usize),
-    /// So many rows from here are sorted in runs, by values: how many are sorted.
+    /// A range of rows is sorted in runs, by values; with the number sorted so far.
     Runs(usize, usize, usize),
     /// They are merged.
     Merge(Merging),
-    /// What was merged is put back, up to here.
+    /// The merged rows are copied back, up to here.
     CopyBack(Merging, usize),
-    /// The first numbers are put back, up to here.
+    /// The first numbers are restored, up to here.
     Restore(usize),
     Done,
 }
@@ -275,7 +275,7 @@ pub(super) struct Sorter {
     other: Vec<NumberedRow>,
     /// By digit and its value: how many pairs have it, and then where the next of them goes. Only where there are many rows.
     counts: Vec<[u32; DIGIT_VALUES]>,
-    /// By key: what its numbers are of.
+    /// By key: the kind of its numbers.
     kinds: Vec<NumberKind>,
     /// Parts that are gone on with once the part within them is in order: and from where on.
     outer: Vec<(TieRange, usize)>,
@@ -415,7 +415,7 @@ impl Sorter {
         self.make_room();
         SortPhase::Move(part, digit, 0)
     }
-    /// Room for all pairs once more; the system gives it page by page as it is written.
+    /// Allocates room for all pairs once more; the system gives it page by page as it is written.
     fn make_room(&mut self) {
         if self.other.is_empty() {
             self.other = vec![(0, 0); self.rows.pairs.len()];
@@ -472,7 +472,7 @@ impl Sorter {
         }
         if start < part.end() { SortPhase::Ties(part, start) } else { self.go_on() }
     }
-    /// What comes behind a part that is in order.
+    /// The phase after a part that is in order.
     fn go_on(&mut self) -> SortPhase {
         match self.outer.pop() {
             Some((part, from)) => SortPhase::Ties(part, from),
@@ -504,7 +504,7 @@ impl Sorter {
         self.make_room();
         SortPhase::Merge(Merging::new(start, len, RUN_PAIRS))
     }
-    /// Merges pairs of runs from the pairs into the others.
+    /// Merges pairs of runs from one buffer into the other.
     fn merge(&mut self, mut at: Merging) -> SortPhase {
         let stop = at.len.min(at.to + PAIRS_PER_STEP);
         while at.to < stop {
@@ -552,7 +552,7 @@ fn digit_of(number: u64, digit: usize) -> usize {
     (number >> (digit as u32 * DIGIT_BITS)) as usize & (DIGIT_VALUES - 1)
 }
 
-/// Picked rows, in as many columns as asked for.
+/// Picked rows, in `width` columns.
 pub(super) fn batch_of(picks: &[(&Rows, u32)], width: usize) -> Batch {
     Batch::new((0..width).map(|at| picked(picks, at)).collect(), picks.len())
 }

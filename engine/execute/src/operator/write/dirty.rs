@@ -1,8 +1,8 @@
-//! When a writing operator refreshes its view: when an expression looks into an entity that was changed since the view was taken.
+//! Decides when a writing operator refreshes its view: when an expression reads an entity that was changed since the view was taken.
 //!
-//! Idea: the expression is evaluated over a [`WatchedView`], which hands every read on to the view, unless a changed entity is read: then the evaluation
-//! fails, the view is refreshed, and the expression is evaluated once more. So it does not matter how an expression comes to its entities: of
-//! a list of a million nodes that it takes one of, only that one counts; and nothing is ever worked out from what was there before a change.
+//! Idea: the expression is evaluated over a [`WatchedView`], which passes every read on to the view, unless a changed entity is read: then the
+//! evaluation fails, the view is refreshed, and the expression is evaluated once more. So it does not matter how an expression comes to its entities:
+//! of a list of a million nodes of which it takes one, only that one counts; and nothing is ever computed from the state before a change.
 //! Cost: a hash for each entity read, while anything is changed.
 
 use crate::turn::{ExecutionContext, Try};
@@ -87,7 +87,7 @@ impl<'a> WatchedView<'a> {
     fn of_edge(&self, edge: EdgeId) -> Result<&'a dyn Graph, EvalError> {
         self.of(!self.dirty.edges.contains(&edge))
     }
-    /// The view for what is as it was; for all else the evaluation ends, by an error that nobody sees.
+    /// The view for unchanged entities; for others the evaluation ends, by an internal error.
     fn of(&self, is_fresh: bool) -> Result<&'a dyn Graph, EvalError> {
         if !is_fresh {
             self.is_stale.store(true, Ordering::Relaxed);

@@ -64,7 +64,7 @@ impl Core {
     }
 }
 
-/// What a worker counted, by rank, and the neighbours of the vertex that is crossed.
+/// A worker's counts, by rank, and the neighbours of the vertex that is crossed.
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) among: Vec<u64>,

@@ -1,4 +1,4 @@
-//! A gate that no thread serves: the test answers its questions, or lets their time pass.
+//! A gate without a thread: the test answers its requests, or lets them time out.
 
 use super::*;
 use crate::handle::{RequestOutcome, Waiting};
@@ -47,7 +47,7 @@ impl SilentGate {
     fn woken(&self) -> usize {
         self.woken.load(Ordering::SeqCst)
     }
-    /// What the thread of the gate would tell whoever asked last.
+    /// Delivers the gate thread's outcome to the last request.
     fn tell(&mut self, told: RequestOutcome) {
         let waiter = (self.asked + 1..self.asked + 8).find_map(|request| {
             self.asked = request;
@@ -55,7 +55,7 @@ impl SilentGate {
         });
         waiter.expect("something is asked").tell(Some(told));
     }
-    /// The time passes, by so much.
+    /// Advances the time.
     fn pass(&self, time: Duration) {
         let late = self.pages.handle.waiting.lock().take_late(clock::after_ns(time));
         late.into_iter().for_each(|waiter| waiter.tell(None));
@@ -65,7 +65,7 @@ impl SilentGate {
     }
 }
 
-/// The answer of a shard to a question for so many chunks, each of these bytes.
+/// The answer of a shard to a request for `chunks` chunks, each of these bytes.
 fn answer_of(shard: u16, chunks: usize, bytes: &[u8]) -> RequestOutcome {
     let keys: Vec<u8> = (0..chunks).flat_map(|_| KEY.0).collect();
     let answer = super::super::chunks::answer(&keys, |_| Ok(bytes.to_vec())).unwrap();
@@ -79,7 +79,7 @@ fn answer() -> RequestOutcome {
     answer_of(0, 1, &[1, 2, 3])
 }
 
-/// A question that was refused, or that nobody answered, was left to the read, which held its executor for up to 20 s.
+/// A past fault: a refused or unanswered request was left to the read, which held its executor for up to 20 s.
 #[test]
 fn a_chunk_that_does_not_come_is_asked_for_again() {
     let mut gate = SilentGate::new();
@@ -138,7 +138,7 @@ fn chunks_that_nobody_reads_are_swept_away() {
     assert!(!gate.pages.fetches.lock().is_swept, "nothing is left to sweep");
 }
 
-/// 256 chunks could be fetched at once from all shards: those of a lost one held up what was asked of the others.
+/// A past fault: 256 chunks could be fetched at once from all shards together: those of a lost shard held up the others' requests.
 #[test]
 fn a_silent_shard_holds_up_no_other() {
     let mut gate = SilentGate::new();
@@ -152,7 +152,7 @@ fn a_silent_shard_holds_up_no_other() {
     assert_eq!(gate.pages.read(key(2, 1)).unwrap(), [5]);
 }
 
-/// Long chunks come in several messages, and what is wanted meanwhile in one question.
+/// Long chunks come in several messages, and keys wanted meanwhile in one request.
 #[test]
 fn what_an_answer_has_no_room_for_is_asked_for_again() {
     let mut gate = SilentGate::new();

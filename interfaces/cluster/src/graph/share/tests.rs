@@ -1,4 +1,4 @@
-//! A share that begins with a checkpoint answers as the one that made it, then and after whatever follows; a damaged checkpoint is passed over.
+//! A share that begins with a checkpoint answers as the one that made it, then and after later records; a damaged checkpoint is ignored.
 
 use super::super::chunks;
 use super::*;
@@ -12,7 +12,7 @@ use world::disk::SimDisk;
 const SHARD: u16 = 1;
 const SHARDS: u16 = 2;
 
-/// What a shard gets of each of some commits.
+/// The parts of one shard in some commits.
 fn parts(texts: &[&str]) -> Vec<Vec<u8>> {
     let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
     for text in texts {
@@ -42,7 +42,7 @@ fn graph() -> Vec<Vec<u8>> {
     ])
 }
 
-/// All that a reader can ask a share for, without its life.
+/// All answers that a reader can request from a share, without its life.
 fn answers(share: &ShardGraph, commit_version: u64) -> Vec<Vec<u8>> {
     let names = Names::new().table().counts();
     let version = share.version(commit_version).unwrap();
@@ -158,7 +158,7 @@ fn a_checkpoint_is_due_after_many_records_or_bytes() {
     assert!(!due(&mut share, large, large, 0), "what is broken is not kept");
 }
 
-/// A share that is seldom written kept a checkpoint from which nobody could go on once the log was cut above it.
+/// A past fault: a share that is seldom written kept a checkpoint from which it could not go on once the log was cut above it.
 #[test]
 fn a_checkpoint_is_due_when_others_committed_much() {
     let (disk, mut commit_version) = (SimDisk::new(), 0);

@@ -1,7 +1,7 @@
 //! Rows on their way to the client: PULL and DISCARD.
 //!
-//! Invariant: no more of a result is read than the client asked for, plus one batch to know whether there is more. Of a result without
-//! end a PULL brings what there is, and is answered as soon as there is nothing more at hand.
+//! Invariant: no more of a result is read than the client pulled, plus one batch to know whether there is more. For a result without end a PULL
+//! returns the rows there are, and is answered as soon as none is ready.
 
 use super::{Connection, Next, OpenResult, Sink, invalid, map};
 use crate::bolt::message;
@@ -14,15 +14,15 @@ use std::time::Duration;
 use world::clock::{after_ns, monotonic_ns};
 use world::failpoint;
 
-/// Output is handed on whenever so much has gathered.
+/// Buffered output is sent from this size on.
 pub(super) const FLUSH_BYTES: usize = 64 << 10;
-/// Rows that wait for more rows are handed on after this long; and whoever waits looks after its client so often.
+/// Buffered rows are sent after this long; and a waiting thread checks its client this often.
 const FLUSH_AFTER: Duration = Duration::from_millis(5);
 
 /// A PULL of a result without end (a subscription) is answered after this long, rows or none: until then the client cannot say that it has enough.
 const ENDLESS_PULL: Duration = Duration::from_secs(1);
 
-/// What came of waiting for rows.
+/// The outcome of waiting for rows.
 enum Waited {
     Rows(Batch),
     Nothing,

@@ -1,4 +1,4 @@
-//! What few traversals give: parts of the graph, and how a traversal ran.
+//! Rare results: parts of the graph, and reports of a run.
 
 use super::{NULL, Writer};
 use database::Error;

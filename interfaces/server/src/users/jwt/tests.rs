@@ -19,7 +19,7 @@ const RSA_TOKEN: &[&str] = &[
     "9xb8klj4LXJnG5SB4Edb7vYfnWA9-onHaltVzxUdM0HKaahWjZfvug6nUHtGM0rXSPPWavG6poX1aNBN3yzLog",
 ];
 
-/// Time by which clocks may differ here.
+/// Tolerated difference of clocks.
 const LEEWAY_MS: u64 = 7_500;
 
 const NOW_S: u64 = 1_900_000_000;

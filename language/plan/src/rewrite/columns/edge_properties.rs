@@ -1,10 +1,9 @@
-//! Rewrite `edge_properties`: of edges of which only properties are read, the properties are rows' columns, and not the edges.
+//! Rewrite `edge_properties`: edges of which only properties are read are replaced by columns of these properties.
 //!
-//! An edge in a row is its number and both ends. Where the operator above an expansion reads `r.k` and nothing else of `r`, the expansion
-//! hands on `r.k` as a column, which it reads for as many edges at once as lie together in the store. Only where nobody else reads `r`, and only
-//! what the operator directly above reads of every row: a filter that reads several would read the others of few. Not in plans that write: a property would be
-//! read before a change that must be seen. Columns that nobody reads any more are dropped by the rewrite that comes after.
-//! Cost: one walk.
+//! An edge in a row is its number and both ends. Where the operator above an expansion reads `r.k` and nothing else of `r`, the expansion emits `r.k`
+//! as a column, which it reads for as many edges at once as lie together in the store. Only where no other operator reads `r`, and only properties
+//! that the operator directly above reads of every row: a filter that reads several would read the others of few. Not in plans that write: a property
+//! would be read before a change that must be seen. Unread columns are dropped by the next rewrite. Cost: one walk.
 
 use crate::algebra::Plan;
 use crate::expr::{Expr, Name, Var};
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 /// By variable, the nodes that read it.
 type Readers = BTreeMap<Var, usize>;
 
-/// Makes columns of what is read of edges; true if there are new ones.
+/// Makes columns of properties that are read of edges; true if there are new ones.
 pub(crate) fn edge_properties(plan: &mut Plan, kept: &Vars, names: &mut Names<'_>) -> bool {
     let has_edges = |node: &Plan| matches!(node, Plan::Expand(step) if step.edge.is_some());
     if plan.writes() || !plan.any(&mut |node| has_edges(node)) {

@@ -1,7 +1,7 @@
-//! Rewrite `late_projection`: of rows that a sort will drop, only what the sort reads is computed.
+//! Rewrite `late_projection`: for rows that a sort will drop, only the columns that the sort reads are computed.
 //!
-//! Idea: below a sort that keeps the first k rows stands what computes the columns of all rows. Columns that the sort's keys do not
-//! need move above it, where k rows are left; what those columns read is handed through. Sound because a sort neither changes nor
+//! Idea: below a sort that keeps the first k rows stands the computation of columns of all rows. Columns that the sort's keys do not need move above
+//! it, where k rows are left; their inputs are passed through. Sound because a sort neither changes nor
 //! reads what it carries along, and none of the moved expressions is volatile; one that would have failed on a row that is
 //! dropped is then not computed. Not in plans that write: a property would be read after a change that must not be seen.
 //! Cost: one walk, times the width of rows.
@@ -12,7 +12,7 @@ use crate::late::take_late;
 use crate::rewrite::substitute::is_volatile;
 use crate::vars::Vars;
 
-/// Moves what can wait above the sorts with a limit.
+/// Moves columns above the sorts with a limit.
 pub(crate) fn late_projection(plan: &mut Plan) {
     if !plan.writes() {
         delay(plan)

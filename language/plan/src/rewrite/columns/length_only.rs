@@ -1,8 +1,8 @@
 //! Rewrite `length_only`: a path or a run of which only the length is read keeps a number instead of its edges.
 //!
-//! (Whether it is null may be asked too: its length is null where it is.) First `length(p)` of a path made of parts becomes the number of its single edges plus the sizes of its runs; then a run of
-//! which only `size` is read yields its length. Sound if every reader of the variable asks for nothing else, in the scope of
-//! the variable itself (passing it on by a projection or an import counts as another reader). A path without any run is left:
+//! (It may also be tested for null: its length is null where it is.) First `length(p)` of a path made of parts becomes the number of its single edges
+//! plus the sizes of its runs; then a run of which only `size` is read yields its length. Sound if every reader of the variable reads nothing else,
+//! in the scope of the variable itself (passing it on by a projection or an import counts as another reader). A path without any run is left:
 //! its length must stay null where an optional match found nothing. Cost: the plan is read once for each path and each run.
 
 use crate::algebra::*;
@@ -134,7 +134,7 @@ fn all_exports(plan: &Plan, wanted: &dyn Fn(&[Var]) -> bool) -> bool {
     })
 }
 
-/// Puts `value` in the place of calls of the function, and has `present` asked for null instead of the variable.
+/// Replaces calls of the function by `value`, and tests for null of the variable by tests of `present`.
 fn replace_calls(plan: &mut Plan, function: Function, var: Var, value: &Expr, present: &Expr) {
     fn replace(expr: &mut Expr, function: Function, var: Var, value: &Expr, present: &Expr) {
         match expr {
@@ -155,7 +155,7 @@ fn replace_calls(plan: &mut Plan, function: Function, var: Var, value: &Expr, pr
     plan.children_mut().into_iter().for_each(|child| replace_calls(child, function, var, value, present))
 }
 
-/// The path is read by nobody now; as an unread column it would still count as a reader of its runs.
+/// The path has no readers now; as an unread column it would still count as a reader of its runs.
 fn drop_path(plan: &mut Plan, path: Var) {
     if let Plan::Extend(node) = plan {
         node.items.retain(|(var, _)| *var != path)

@@ -1,7 +1,7 @@
-//! Rewrite `prune_columns`: what nobody reads is not made.
+//! Rewrite `prune_columns`: unread columns are not computed.
 //!
-//! One walk down carries the columns that are read above. Computed columns, aggregates, edge columns and sub-query answers that
-//! are not among them go; projections that only rename are merged. Sound because no operator's rows depend on columns that
+//! One walk down carries the columns that are read above. Computed columns, aggregates, edge columns and sub-query answers that are not among them
+//! go; projections that only rename are merged. Sound because no operator's rows depend on columns that
 //! nothing reads (grouping keys and DISTINCT columns count as read); an expression that would have failed is then not computed.
 //! Cost: linear, times the width of rows.
 
@@ -12,7 +12,7 @@ use crate::rewrite::produced_columns::ProducedColumns;
 use crate::rewrite::substitute::{is_volatile, substitute};
 use crate::vars::Vars;
 
-/// Drops what is not read, given what is read of the plan's rows.
+/// Drops unread columns, given the columns of the plan's rows that are read.
 pub(crate) fn prune_columns(plan: &mut Plan, needed: &Vars) {
     let (mut at, mut needed) = (plan, needed.clone());
     loop {
@@ -32,7 +32,7 @@ pub(crate) fn prune_columns(plan: &mut Plan, needed: &Vars) {
     }
 }
 
-/// What is read of a node's inputs, if this is read of its rows.
+/// The columns of a node's inputs that are read, if these of its own rows are.
 pub(crate) fn needed_below(plan: &Plan, needed: &Vars) -> Vars {
     let mut below = plan.reads();
     if matches!(plan, Plan::Project(_) | Plan::Aggregate(_) | Plan::Distinct(_) | Plan::Union(_)) {
@@ -67,7 +67,7 @@ fn prune_both(plan: &mut Plan, below: &Vars) {
     prune_columns(plan.input_mut().expect("both have an input"), below)
 }
 
-/// Drops what this node makes in vain; true if the node itself went.
+/// Drops unread columns of this node; true if the node itself went.
 fn drop_here(plan: &mut Plan, needed: &Vars) -> bool {
     let is_needed = |var: &Var| needed.contains(var);
     if let Plan::Unwind(node) = plan

@@ -47,7 +47,7 @@ fn branch(plan: &mut Plan, live: &Vars, flags: &[bool], planning: &dyn Planning)
     }
 }
 
-/// What is read of the inner plan of an operator that has one.
+/// The columns that are read of the inner plan of an operator that has one.
 fn inner_columns(plan: &Plan) -> Option<Vars> {
     match plan {
         Plan::Apply(node) => Some(match &node.kind {

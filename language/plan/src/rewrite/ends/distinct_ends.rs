@@ -1,4 +1,4 @@
-//! Rewrite `distinct_ends`: a run of edges whose ends alone matter, each once, need not be enumerated.
+//! Rewrite `distinct_ends`: a run of edges of which only distinct ends are read need not be enumerated.
 //!
 //! A walk down carries "the rows above cannot tell a repeated row": below DISTINCT, below aggregates that are distinct or min or
 //! max, in the inner plan of EXISTS, semi- and anti-joins. There the ends of trails are the vertices a breadth-first search

@@ -1,4 +1,4 @@
-//! Rewrite `from_afar`: a test that few vertices pass is begun from these.
+//! Rewrite `from_afar`: a test that few vertices pass is evaluated from these.
 //!
 //! Where each of many rows has its neighbours fetched and each neighbour is tested by a walk of its own, the vertices that pass may be found
 //! at once from the other end of that walk (by an index, say), each once, and the edges back from them lead to the rows. Sound because
@@ -18,12 +18,12 @@ use crate::rewrite::order::order_match::order_match;
 use crate::statistics::Planning;
 use crate::vars::Vars;
 
-/// The way from afar must be so much shorter.
+/// The plan from afar must be cheaper by this factor.
 const GAIN_MIN: f64 = 8.0;
 /// Steps of a test.
 const STEPS_MAX: usize = 4;
 
-/// Begins such tests from afar, in a plan that writes nothing.
+/// Evaluates such tests from afar, in a plan without writes.
 pub(crate) fn from_afar(
     plan: &mut Plan,
     planning: &dyn Planning,

@@ -1,15 +1,15 @@
 //! Rewrite `join_runs`: a step followed by a walk along the same edges is a walk one step longer.
 //!
-//! Sound for walks, which may repeat what they like: the walks of n to m steps from where a step leads are those of n + 1 to m + 1 steps
-//! from where it begins, each once for each. Only where nobody reads the vertex between or the edges. It lets one search do what an
-//! expansion and a search from each of its rows would do. Cost: the width of rows for each node.
+//! Sound for walks, which may repeat edges: the walks of n to m steps from where a step leads are those of n + 1 to m + 1 steps from where it begins,
+//! each once for each. Only where the vertex between and the edges are not read. It lets one search do the work of an expansion and a search from
+//! each of its rows. Cost: the width of rows for each node.
 
 use crate::algebra::*;
 use crate::pattern::{PathMode, Selector};
 use crate::rewrite::columns::prune_columns::needed_below;
 use crate::vars::Vars;
 
-/// Joins steps to walks on the main line of a plan, of which these columns are read.
+/// Joins steps to walks on the main line of a plan, given the columns that are read.
 pub(crate) fn join_runs(plan: &mut Plan, needed: &Vars) {
     let (mut at, mut needed) = (plan, needed.clone());
     loop {

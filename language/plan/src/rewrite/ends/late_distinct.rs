@@ -1,10 +1,9 @@
 //! Rewrite `late_distinct`: rows that hardly repeat are tested before they are compared with one another.
 //!
-//! `DISTINCT` below a test costs an exchange where several executors found the rows; above it, it sees what is left. A test looks at the
-//! columns that are kept alone, so which comes first changes no answer (of columns that are only carried, any row's will do, as there is no
-//! sort below). It pays where rows hardly repeat and a test is little work: the ends of a search that tells each end once, from a few rows.
-//! And the answer of a sub-query that is only asked whether there is one needs no `DISTINCT` at its top. Cost: some estimates for each such
-//! search.
+//! `DISTINCT` below a test costs an exchange where several executors found the rows; above it, it sees only the rows that are left. A test reads only
+//! the compared columns, so the order of both changes no answer (of columns that are only carried, any row's will do, as there is no sort below). It
+//! pays where rows hardly repeat and a test is little work: the ends of a search that emits each end once, from a few rows. And a sub-query that is
+//! only tested for having a row needs no `DISTINCT` at its top. Cost: some estimates for each such search.
 
 use crate::algebra::*;
 use crate::estimate::{Known, known, work};
@@ -14,7 +13,7 @@ use crate::statistics::Planning;
 /// Searches from more rows than these are likely to meet the same ends.
 const SOURCES_MAX: f64 = 16.0;
 
-/// Moves what compares rows above what tests them; true if anything was moved, so that columns may be carried in vain.
+/// Moves distincts above tests; true if anything was moved, so that columns may be carried in vain.
 pub(crate) fn late_distinct(plan: &mut Plan, planning: &dyn Planning) -> bool {
     // Each pass moves one test further down; there are as many as tests stand above one another.
     let mut moved = false;
@@ -24,7 +23,7 @@ pub(crate) fn late_distinct(plan: &mut Plan, planning: &dyn Planning) -> bool {
     moved
 }
 
-/// A line is followed, without recursion but into sub-plans.
+/// A chain is followed without recursion, except into sub-plans.
 fn pass(plan: &mut Plan, planning: &dyn Planning) -> bool {
     let (mut at, mut moved) = (plan, false);
     loop {
@@ -48,7 +47,7 @@ fn pass(plan: &mut Plan, planning: &dyn Planning) -> bool {
     }
 }
 
-/// A test above a `DISTINCT` changes places with it, if that pays.
+/// Swaps a test above a `DISTINCT` with it, if that pays.
 fn swap(plan: &mut Plan, planning: &dyn Planning) -> bool {
     let Plan::Apply(test) = plan else { return false };
     let (ApplyKind::Semi | ApplyKind::Anti, Plan::Distinct(distinct)) = (&test.kind, &test.input) else {
@@ -79,7 +78,7 @@ fn hardly_repeats(plan: &Plan, planning: &dyn Planning) -> bool {
         if search.distinct_ends && known(&search.input, planning, &Known::one_row()).rows <= SOURCES_MAX)
 }
 
-/// Drops what compares rows of which one is as good as all.
+/// Drops distincts over rows of which one suffices.
 fn strip(plan: &mut Plan) {
     while let Plan::Distinct(distinct) = plan {
         *plan = distinct.input.take()
@@ -158,7 +157,7 @@ mod tests {
         Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope, rank: None }))
     }
 
-    /// A line of searches with what compares their ends, tests and filters above them; tests have such lines, too.
+    /// A chain of searches with distincts of their ends, tests and filters above them; tests have such chains, too.
     fn line(random: &mut Random, at: &mut u32, start: Plan, depth: u64) -> Plan {
         let mut plan = start;
         for _ in 0..1 + random.below(3) {
@@ -189,7 +188,7 @@ mod tests {
         swap(&mut plan.clone(), &Sparse) || plan.children().into_iter().any(has_more)
     }
 
-    /// Two that move in one pass along one line were taken for none by a sum that forgets; whatever moves leads to another pass, until nothing does.
+    /// A past fault: two moves in one pass along one chain were counted as none; any move leads to another pass, until there is none.
     #[test]
     fn tests_move_until_none_would_move_any_more() {
         let (mut some, mut none) = (0, 0);

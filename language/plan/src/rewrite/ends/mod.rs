@@ -1,4 +1,4 @@
-//! Fourth phase: how often the ends of a walk are wanted, and from which side it is begun.
+//! Fourth phase: how often the ends of a walk are wanted, and from which side it begins.
 
 pub(crate) mod dedup_frontier;
 pub(crate) mod distinct_ends;

@@ -1,8 +1,8 @@
 //! Rewrite `repeat_frontier`: a round of a repeated group tests each vertex once, however many edges lead to it.
 //!
-//! Where each end counts once and a round reads nothing of the outer row but where it begins, the rows of a round differ by nothing that
-//! matters but the vertex they lead to. So repeated ones go below the sub-queries that test it: a round then costs a test a vertex
-//! instead of one an edge. Sound because those sub-queries read that vertex alone. Cost: a walk down the inner plan's tests.
+//! Where each end counts once and a round reads nothing of the outer row but its start, the rows of a round differ in nothing that matters but the
+//! vertex they lead to. So duplicates are dropped below the sub-queries that test it: a round then costs a test a vertex instead of one an edge.
+//! Sound because those sub-queries read that vertex alone. Cost: a walk down the inner plan's tests.
 
 use crate::algebra::*;
 use crate::expr::Var;

@@ -1,7 +1,7 @@
-//! Rewrite `fold_constants`: what can be computed from constants alone is computed here, once.
+//! Rewrite `fold_constants`: expressions over constants alone are computed here, once.
 //!
-//! Sound because an expression is replaced only by the value it would have; whatever would fail (overflow, a wrong type) is left
-//! for the row that meets it, so that a plan never fails where the query would not. Also `x = 1 OR x = 2` becomes `x IN [1, 2]`,
+//! Sound because an expression is replaced only by the value it would have; one that would fail (overflow, a wrong type) is left for the row that
+//! meets it, so that a plan never fails where the query would not. Also `x = 1 OR x = 2` becomes `x IN [1, 2]`,
 //! equal in all three truth values, so that an index can serve it. Cost: linear in the expressions.
 
 use crate::algebra::*;

@@ -87,7 +87,7 @@ fn lift_filter(plan: &mut Plan, names: &mut Names<'_>) -> Result<(), PlanError> 
     Ok(())
 }
 
-/// A conjunct that only asks whether there is a row.
+/// A conjunct that only tests whether there is a row.
 fn as_semi_join(conjunct: Expr) -> Result<(ApplyKind, Subquery), Expr> {
     use BinaryOperator::*;
     let is_exists =

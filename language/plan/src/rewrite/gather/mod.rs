@@ -1,4 +1,4 @@
-//! First phase: everything becomes plan, and conditions stand with the patterns they speak of. Nothing is asked of the graph.
+//! First phase: everything becomes plan, and conditions stand with their patterns. No statistics are read.
 
 pub(crate) mod fold_constants;
 pub(crate) mod lift_subqueries;

@@ -1,4 +1,4 @@
-//! Rewrite `simplify_paths`: what is asked of a path built on the spot is asked of its parts.
+//! Rewrite `simplify_paths`: functions of a path built in the query are applied to its parts.
 //!
 //! `length(path)` becomes the number of its single edges plus the sizes of its runs, `relationships(path)` of a lone run the run
 //! itself; then conditions on them can be tested while walking (see `order_match`), and `length_only` sees what is read. Sound

@@ -1,4 +1,4 @@
-//! Second phase: what is only counted is taken out, and patterns get an order, by what is known of the graph.
+//! Second phase: patterns that are only counted are taken out, and the others get an order, by statistics of the graph.
 
 pub(crate) mod count_matches;
 pub(crate) mod order_match;

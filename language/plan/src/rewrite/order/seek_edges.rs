@@ -16,7 +16,7 @@ use crate::rewrite::substitute::is_volatile;
 use crate::statistics::Planning;
 use crate::vars::Vars;
 
-/// Does so in the whole plan, sub-plans included.
+/// Rewrites the whole plan, sub-plans included.
 pub(crate) fn seek_edges(plan: &mut Plan, planning: &dyn Planning) {
     let mut at = plan;
     loop {

@@ -1,4 +1,4 @@
-//! Rewrite `count_stored`: vertices, or directed edges, that are only counted are not gone through, since every commit keeps count of them.
+//! Rewrite `count_stored`: vertices, or directed edges, that are only counted are not scanned, since every commit maintains their counts.
 //!
 //! ```text
 //!   Aggregate count(*)                                   Project
@@ -31,7 +31,8 @@ pub(crate) fn count_stored(plan: &mut Plan, names: &mut Names<'_>, counts_edges:
     plan.children_mut().into_iter().for_each(|child| count_stored(child, names, counts_edges));
 }
 
-/// What the aggregates of this node count, if they all count the same; and the one row, of all or of the enclosing sub-query, that they begin with.
+/// The kind that the aggregates of this node count, if they all count the same; and the one row, of all or of the enclosing sub-query, that they
+/// begin with.
 fn counted(plan: &Plan) -> Option<(Counted, Plan)> {
     let Plan::Aggregate(node) = plan else { return None };
     if !node.keys.is_empty() || node.aggregates.is_empty() {

@@ -9,7 +9,7 @@
 use crate::algebra::*;
 use crate::expr::Expr;
 
-/// Replaces such pairs of expands in the whole plan; a line is followed without recursion.
+/// Replaces such pairs of expands in the whole plan; a chain is followed without recursion.
 pub(crate) fn intersect(plan: &mut Plan) {
     let mut at = plan;
     loop {
@@ -26,7 +26,7 @@ pub(crate) fn intersect(plan: &mut Plan) {
     }
 }
 
-/// What stands below the tests.
+/// The plan below the tests.
 fn below_tests(plan: &mut Plan) -> &mut Plan {
     let mut at = plan;
     while matches!(at, Plan::Filter(_)) {
@@ -40,7 +40,7 @@ fn is_into(plan: &Plan) -> bool {
     matches!(plan, Plan::Expand(node) if node.into && node.edge.is_none() && node.labels.is_any())
 }
 
-/// The edge between bound ends that this node looks for, and whether it is enough that there is one.
+/// The edge between bound ends that this node looks for, and whether one such edge suffices.
 fn closing(plan: &Plan) -> Option<(&Expand, bool)> {
     match plan {
         Plan::Expand(node) if is_into(plan) => Some((node, false)),

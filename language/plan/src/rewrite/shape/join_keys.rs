@@ -20,7 +20,7 @@ use crate::vars::Vars;
 
 /// Rows from which on a table is better than a new scan for each.
 const ROWS_MIN: f64 = 2.0;
-/// Rows of a build side that are held for few probes, which read as much without a table.
+/// Rows of a build side that are buffered for few probes, which read as much without a table.
 const HELD_ROWS_MAX: f64 = (1 << 20) as f64;
 /// Probes from which on any table pays.
 const PROBES_MANY: f64 = 64.0;
@@ -28,7 +28,7 @@ const PROBES_MANY: f64 = 64.0;
 /// Where the walk is.
 #[derive(Clone, Copy)]
 struct WalkPosition {
-    /// Within a sub-query that is run for so many outer rows.
+    /// Within a sub-query that is run for this many outer rows.
     outer: Option<f64>,
     /// Something was written before.
     written: bool,
@@ -213,7 +213,7 @@ fn extends_each_row(plan: &Plan) -> bool {
     )
 }
 
-/// The plan below so many operators.
+/// The plan `count` operators below.
 fn below(plan: &mut Plan, count: usize) -> &mut Plan {
     let mut at = plan;
     for _ in 0..count {
@@ -222,7 +222,7 @@ fn below(plan: &mut Plan, count: usize) -> &mut Plan {
     at
 }
 
-/// Does this line begin with the rows of the enclosing sub-query?
+/// Does this chain begin with the rows of the enclosing sub-query?
 fn starts_from_argument(plan: &Plan) -> bool {
     let mut at = plan;
     while let Some(input) = at.input() {

@@ -73,7 +73,7 @@ fn listed(mut node: ExpandPath, names: &mut Names<'_>) -> Result<Plan, PlanError
     })))
 }
 
-/// What the search reads of its input row.
+/// The columns of its input row that the search reads.
 fn reads_of_row(node: &ExpandPath) -> Vec<Var> {
     let mut read = Vars::from_iter([node.from]);
     read.extend(node.into.then_some(node.to));

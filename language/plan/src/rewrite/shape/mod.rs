@@ -1,4 +1,4 @@
-//! Last phase: the forms that no other rewrite has to know: intersections, searches behind each row, what runs once, joins and their keys.
+//! Last phase: forms that no other rewrite has to know: intersections, searches behind each row, plans that run once, joins and their keys.
 
 pub(crate) mod count_stored;
 pub(crate) mod intersect;

@@ -1,9 +1,8 @@
 //! Rewrite `once`: a sub-query that reads nothing of its row is run once, not for each row, and joined to all of them.
 //!
-//! Sound where nothing is written, and where it neither calls a procedure nor computes what differs between two computations. Only where several
-//! rows are expected, since a join costs a dataflow of its own, and not within another sub-query, whose rows share their instance with others.
-//! Its answer is held while the rows pass: not where it is long, or where a LIMIT may have enough of its first rows. Cost: two estimates for
-//! each such sub-query.
+//! Sound where there are no writes, and where it neither calls a procedure nor is volatile. Only where several rows are expected, since a join costs
+//! a dataflow of its own, and not within another sub-query, whose rows share their instance with others. Its answer is buffered while the rows pass:
+//! not where it is long, or where a LIMIT may have enough of its first rows. Cost: two estimates for each such sub-query.
 
 use crate::algebra::*;
 use crate::estimate::estimate;
@@ -18,10 +17,10 @@ use crate::wanted::Wanted;
 /// Rows from which on one run is better than one a row.
 const ROWS_MIN: f64 = 2.0;
 
-/// Rows of an answer that are better made again than held.
+/// Rows of an answer that are cheaper to compute again than to buffer.
 const HELD_ROWS_MAX: f64 = (1 << 20) as f64;
 
-/// Joins what reads nothing of its row, in a plan that writes nothing.
+/// Joins independent sub-queries, in a plan without writes.
 pub(crate) fn once(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
     if plan.any(&mut |node| matches!(node, Plan::Apply(node) if node.imports.is_empty())) && !plan.writes() {
         join_from(plan, planning, names, Wanted::All)
@@ -64,7 +63,7 @@ fn reads_nothing(node: &Apply) -> bool {
     node.imports.is_empty() && !node.scope.is_told() && !node.inner.any(&mut |plan| differs(plan))
 }
 
-/// The rows that every row is joined to; the sub-query moves there. None for kinds that stay as they are, and are not touched.
+/// The rows that every row is joined to; the sub-query moves there. None for kinds that stay unchanged.
 fn answer(node: &mut Apply, names: &mut Names<'_>) -> Option<Plan> {
     let (is_test, counted) = match &node.kind {
         ApplyKind::Inner(_) => (false, None),

@@ -1,9 +1,8 @@
-//! Rewrite `split_distinct`: an aggregate of distinct values is one aggregate that finds them, and another over what it found.
+//! Rewrite `split_distinct`: an aggregate of distinct values becomes one aggregate that finds them, and another over these.
 //!
-//! `count(DISTINCT e)` by some keys keeps, for each group, a set of values of its own, on one executor at the end. Grouping by the keys and
-//! `e` finds the same values in one table, which all executors merge and which goes to disk when memory is short; what is left is to
-//! count its groups. Only where every call is of the same distinct values and counts, adds or averages; a plain variable is left
-//! alone, as vertices have sets of their own.
+//! `count(DISTINCT e)` by some keys keeps, for each group, a set of values of its own, on one executor at the end. Grouping by the keys and `e` finds
+//! the same values in one table, which all executors merge and which is spilled when memory is short; the outer aggregate counts its groups. Only
+//! where every call is of the same distinct values and counts, adds or averages; a plain variable is left alone, as vertices have sets of their own.
 //!
 //! Sound as both find values equal by the same equivalence, and as null is left out of these calls in either form. It pays from
 //! [`ROWS_MIN`] rows on.

@@ -50,7 +50,7 @@ fn list(prefix: &str, all: &[(&str, Vec<u8>)]) -> String {
     )
 }
 
-/// A store over a server that serves [`objects`] to who signs its requests; how many were asked for.
+/// A store over a server that serves [`objects`] to clients that sign their requests; and the number of requests.
 fn store(key: &str) -> (Store, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Properties that a file may declare.
 const KEYS_MAX: usize = 1 << 15;
 
-/// What a key's values are.
+/// The type of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DataKind {
     Int,
@@ -57,7 +57,7 @@ enum OpenElement {
     Data(String, String),
     /// Anything else, with all that is in it, or around everything.
     Other,
-    /// What is passed over with all that is in it.
+    /// Skipped with all its content.
     Skipped,
 }
 

@@ -67,7 +67,7 @@ impl BufRead for Counted {
     }
 }
 
-/// What is met in a text of XML.
+/// A piece of XML.
 pub(super) enum XmlPiece {
     /// An element begins: its name without a prefix, and its attributes.
     Begin(Element),
@@ -99,7 +99,7 @@ pub(super) struct XmlReader<'f> {
     depth: usize,
 }
 
-/// What came of one event.
+/// The result of one event.
 enum XmlOutcome {
     XmlPiece(XmlPiece),
     /// A comment or the like.
@@ -118,7 +118,7 @@ impl<'f> XmlReader<'f> {
     pub fn line(&self) -> u64 {
         self.reader.get_ref().line
     }
-    /// What is wrong here.
+    /// The error at this position.
     pub fn wrong(&self, what: impl Display) -> ImportError {
         let Counted { line, column, .. } = *self.reader.get_ref();
         let what = format!("column {column}: {what}");

@@ -5,10 +5,10 @@ use model::Value;
 use model::temporal::Kind as Instant;
 use model::temporal::build::{duration_from_text, from_text};
 
-/// What names of datatypes of XML Schema begin with.
+/// The prefix of datatypes of XML Schema.
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 
-/// The value of a literal. What its type cannot say without loss, such as a whole number of more than 64 bits, stays a text.
+/// The value of a literal. One that its type cannot express without loss, such as a whole number of more than 64 bits, stays a text.
 pub(super) fn value(text: &str, datatype: &str) -> Value {
     let typed = datatype.strip_prefix(XSD).and_then(|name| typed(text.trim(), name));
     typed.unwrap_or_else(|| Value::string(text))

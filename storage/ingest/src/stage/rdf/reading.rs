@@ -1,6 +1,6 @@
-//! From triples to nodes and relationships. All of the graph is held, since what is said of a node may stand anywhere.
+//! From triples to nodes and relationships. All of the graph is held, since triples about a node may stand anywhere.
 //!
-//! Invariant: a triple that is said twice is there once, and what is held has at most [`HELD_BYTES_MAX`].
+//! Invariant: a repeated triple is stored once, and at most [`HELD_BYTES_MAX`] are held.
 
 use super::literal;
 use super::naming::names;
@@ -33,7 +33,7 @@ const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 const TRIPLE_BYTES_MAX: usize = RECORD_BYTES_MAX;
 /// Bytes without a triple up to which each line is looked at as it comes.
 const EAGER_BYTES: usize = 64 << 10;
-/// Beyond them, the parser is given a part of what came since the last triple at once: this one.
+/// Beyond them, the parser gets a part of the bytes since the last triple at once: this one.
 const LATE_SHARE: usize = 4;
 /// Bytes of names, literals and triples that may be held.
 const HELD_BYTES_MAX: usize = 8 << 30;
@@ -43,7 +43,7 @@ const ENTRY_BYTES: usize = 64;
 /// Number of an IRI or of a blank node.
 type NameNo = u32;
 
-/// What is called by a name.
+/// The thing with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RdfName {
     Iri(Box<str>),
@@ -51,7 +51,7 @@ enum RdfName {
     Blank(u32, u32),
 }
 
-/// What was said of a resource.
+/// The triples about a resource.
 #[derive(Default)]
 struct Resource {
     line: u64,

@@ -1,4 +1,4 @@
-//! URLs of a server in this process: what is read, refused, too long, too slow, led on.
+//! URLs of a server in this process: read, refused, too long, too slow, redirected.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a server of this test's own")]
 
 use super::*;

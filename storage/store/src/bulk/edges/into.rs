@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Edges of one type above which the incoming tables are made in passes, a part of the target chunks in each.
 const PASS_EDGES_MIN: usize = 1 << 20;
-/// Such passes: what is on its way to the target chunks takes 12 bytes an edge, and so a quarter of that.
+/// Number of passes: edges in transit to their target chunks take 12 bytes each, and each pass holds a quarter of them.
 const PASSES: usize = 4;
 
 /// An edge on its way to its target's chunk.

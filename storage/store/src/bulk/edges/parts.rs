@@ -1,4 +1,4 @@
-//! What an import adds to the edges of one chunk, and how that is merged into the chunk.
+//! The edges that an import adds to one chunk, and their merge into the chunk.
 
 use super::out::{NewValues, OutPart};
 use crate::chunks::chunk::{Base, Chunk, ChunkRead};
@@ -10,7 +10,7 @@ use model::{ChunkNo, EdgeTypeId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What an import adds to the edges of one chunk.
+/// The edges that an import adds to one chunk.
 #[derive(Default)]
 pub(in crate::bulk) struct EdgeParts {
     tables: Vec<(Lane, Arc<EdgeTable>)>,
@@ -38,7 +38,7 @@ impl EdgeParts {
         }
         self.columns.push((edge_type, slot_bound, columns));
     }
-    /// Adds what was made of one type: by source chunk, and by target chunk.
+    /// Adds the tables of one type: by source chunk, and by target chunk.
     pub(in crate::bulk) fn add_all(
         all: &mut BTreeMap<ChunkNo, EdgeParts>,
         edge_type: EdgeTypeId,

@@ -131,7 +131,7 @@ fn numbers_are_read_as_they_were_written() {
     assert!(floats.iter().enumerate().all(|(at, float)| bits(at as u32) == float.to_bits()), "to the bit");
 }
 
-/// Values of several types, in random slots; then damaged: a reader refuses, or gives a column whose every slot can be read.
+/// Values of several types, in random slots; then damaged: a reader refuses the bytes, or gives a column whose every slot can be read.
 #[test]
 fn random_columns_are_read_as_they_were_written_and_damage_is_refused_or_harmless() {
     let mut chance = Chance(20_261_123);
@@ -175,7 +175,7 @@ fn value(chance: &mut Chance, kind: usize) -> Value {
     }
 }
 
-/// What no writer writes is refused, each for its own reason.
+/// Bytes that no writer writes are refused, each for its own reason.
 #[test]
 fn what_no_column_can_be_is_refused() {
     let column = |presence: &[u8], data: &[u8]| [presence, data].concat();

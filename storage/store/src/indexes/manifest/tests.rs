@@ -58,8 +58,8 @@ fn leaf_of(len: usize, pager: &Arc<Pager>) -> Leaf {
     Leaf::new(entry(0), IndexRun::build((0..len).map(entry).collect()), 1, pager)
 }
 
-/// What broke: the writer merged a leaf and its delta into one run of up to 8,704 entries, and the reader took no run above 8,192: a
-/// clean close made a database that did not open again. Now the writer cuts such a leaf as a compaction does.
+/// A past fault: the writer merged a leaf and its delta into one run of up to 8,704 entries, and the reader took no run above 8,192: a clean close
+/// made a database that did not open again. Now the writer cuts such a leaf as a compaction does.
 #[test]
 fn leaves_and_deltas_of_every_length_are_read_back() {
     let pager = Pager::new(None);
@@ -112,7 +112,7 @@ fn a_run_beyond_what_was_ever_written_is_damage() {
     assert!(matches!(read, Err(StoreError::Corrupt(_))));
 }
 
-/// The same through a snapshot: what was committed one by one, with and without uniqueness, closed and opened at every size around a limit.
+/// The same through a snapshot: single commits, with and without uniqueness, closed and opened at every size around a limit.
 #[test]
 fn an_index_that_grew_commit_by_commit_opens_at_every_size() {
     for unique in [false, true] {

@@ -1,4 +1,4 @@
-//! Both ways of one type at once: the ids of a joined list are those of its edges, and where they cannot be had from it, it says so.
+//! Both directions of one type at once: the ids of a joined list are those of its edges; where they cannot be read from it, it says so.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;

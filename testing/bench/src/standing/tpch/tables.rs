@@ -40,7 +40,7 @@ const LINEITEM: &str = "UNWIND $rows AS r MATCH (o:Order {key: r[0]}), (ps:PartS
         returnflag: r[7], linestatus: r[8], shipdate: r[9], commitdate: r[10], receiptdate: r[11], shipinstruct: r[12],
         shipmode: r[13]})-[:OF_STOCK]->(ps)";
 
-/// What one transaction writes.
+/// The rows that one transaction writes.
 pub struct Batch {
     /// Statements with their `$rows`.
     pub writes: Vec<(&'static str, Value)>,
@@ -62,13 +62,13 @@ impl Batch {
 pub struct Tables {
     /// Regions, nations, suppliers, customers and parts.
     pub small: Batch,
-    /// What is in stock, some parts a batch.
+    /// The rows of the stock, some parts a batch.
     pub stock: Vec<Batch>,
     /// Orders with their line items, some orders a batch.
     pub sales: Vec<Batch>,
 }
 
-/// A row from what can become values.
+/// A row from things that convert to values.
 macro_rules! row {
     ($($field:expr),*) => { Value::list(vec![$(Value::from($field)),*]) };
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What is fed while a query stands; all else was there before.
+/// The tables that are fed while a query stands; all others are filled before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// The stock of parts at suppliers; nothing was sold yet.
@@ -11,13 +11,13 @@ pub enum Feed {
     Sales,
 }
 
-/// A query and what is known of it.
+/// A query and its properties.
 pub struct Query {
     /// Its number, from 1 on.
     pub number: i32,
     /// In Cypher.
     pub text: &'static str,
-    /// What its answer changes with.
+    /// The tables that its answer depends on.
     pub feed: Feed,
     /// Values of the official text.
     values: &'static [&'static str],

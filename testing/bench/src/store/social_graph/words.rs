@@ -91,7 +91,7 @@ impl Words {
     pub fn last_name(&self, chance: &mut Chance) -> &str {
         &self.last_names[chance.index(LAST_NAMES)]
     }
-    /// A text of so many bytes, without a bar or a line end.
+    /// A text of `least` to `most` bytes, without a bar or a line end.
     pub fn text(&self, chance: &mut Chance, least: usize, most: usize) -> String {
         let length = least + chance.index(most - least);
         let mut text = String::with_capacity(length + 16);
@@ -138,7 +138,7 @@ pub(super) fn language(chance: &mut Chance) -> &'static str {
     LANGUAGES[chance.index(LANGUAGES.len())]
 }
 
-/// What people say who have little to say.
+/// A short reply.
 pub(super) fn short_answer(chance: &mut Chance) -> &'static str {
     SHORT_ANSWERS[chance.index(SHORT_ANSWERS.len())]
 }

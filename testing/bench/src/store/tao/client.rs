@@ -1,4 +1,4 @@
-//! One client: operation after operation until the time is up, each answer checked or put aside for judgement.
+//! One client: operation after operation until the time is up, each answer checked at once or recorded for a later check.
 
 use super::mix::{Mix, Operation};
 use super::twin::{Digest, Doubt, History, Twin, Written};
@@ -18,7 +18,7 @@ const GET_NODE: &str = "MATCH (n:N {id: $v}) RETURN n.id";
 const CREATE_EDGE: &str = "MATCH (a:N {id: $v}), (b:N {id: $w}) CREATE (a)-[:E]->(b)";
 const DELETE_EDGE: &str = "MATCH (:N {id: $v})-[e:E]->(:N {id: $w}) DELETE e";
 
-/// What a client did.
+/// Results of a client.
 #[derive(Debug, Default)]
 pub struct Done {
     /// Times by operation, of those that began in the measured time.
@@ -63,7 +63,7 @@ impl<'a> Client<'a> {
         let chance = Chance::seeded(seed.wrapping_add(u64::from(number)));
         Client { session, twin, chance, mix, number, clients, own: BTreeMap::new(), done: Done::default() }
     }
-    /// Works until the end of `measured_ns`; what begins before it warms up.
+    /// Runs until the end of `measured_ns`; operations that begin before it are warm-up.
     pub fn run(mut self, measured_ns: Range<u64>) -> Done {
         while self.done.fault.is_none() {
             let operation = self.mix.draw(&mut self.chance);

@@ -2,7 +2,7 @@
 
 use world::chance::Chance;
 
-/// What a client does in one operation.
+/// One operation of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// All edges that leave a vertex, by the other end's id.

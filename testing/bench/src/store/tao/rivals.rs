@@ -24,7 +24,7 @@ pub struct Rival {
     interfaces: &'static [(&'static str, &'static str)],
 }
 
-/// Those that are asked.
+/// All engines of the comparison.
 pub const RIVALS: [Rival; 2] = [
     Rival {
         name: "Neo4j community",
@@ -49,7 +49,7 @@ const WARM_UP_MS: u64 = 20_000;
 const MEASURED_MS: u64 = 8_000;
 /// Silence after which an interface is given up: loading, warming up and measuring take the slowest of them about two minutes.
 const SILENCE_SECONDS_MAX: u64 = 420;
-/// What a Java machine is started with: a fixed heap, and the inner interfaces that the engines' own scripts open.
+/// Arguments of the Java machine: a fixed heap, and the internal interfaces that the engines' own scripts open.
 const MACHINE: [&str; 7] = [
     "-Xms4g",
     "-Xmx4g",
@@ -60,7 +60,7 @@ const MACHINE: [&str; 7] = [
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
 ];
 
-/// What an engine reached through one interface.
+/// An engine's result through one interface.
 #[derive(Clone, Debug)]
 pub struct Reached {
     /// The interface.
@@ -74,10 +74,10 @@ pub struct Reached {
 }
 
 impl Rival {
-    /// Runs the mix through each interface; what each reached, or why it did not.
+    /// Runs the mix through each interface; the result of each, or why there is none.
     ///
     /// # Errors
-    /// Its jars are not here, or our program does not compile with them.
+    /// Its jars are not installed, or our program does not compile with them.
     pub fn run(&self, edges: &Path, place: &Path, mix: Mix) -> Result<Vec<Result<Reached, String>>, String> {
         let jars = std::env::var_os(self.variable).filter(|folder| !folder.is_empty());
         let jars = jars.ok_or_else(|| format!("{} names no folder of jars", self.variable))?;
@@ -141,7 +141,7 @@ fn last_said(command: Command) -> Result<Json, String> {
     }
 }
 
-/// What a program printed.
+/// The output of a program.
 fn output(command: &mut Command, name: &str) -> Result<String, String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;
     if output.status.success() {

@@ -1,4 +1,4 @@
-//! The plain twin: what every read may answer while others write.
+//! The plain twin: the answers that a read may give beside writers.
 //!
 //! Each vertex is written by one client alone, so what happens to it is a line: states with the times between which each write was
 //! begun and acknowledged. A read is right if it shows one of the states that may hold between its begin and its end: none older than
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Digest {
     /// Edges.
     pub count: u64,
-    /// Sum of the scattered targets; absent where only the number was asked for.
+    /// Sum of the scattered targets; absent where only the count was read.
     pub sum: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ impl Digest {
     pub fn with(self, target: u32) -> Digest {
         Digest { count: self.count + 1, sum: self.sum.map(|sum| sum.wrapping_add(scattered(target))) }
     }
-    /// Is this what was answered, as far as it was asked?
+    /// True if this is the answer, in the parts that were read.
     fn shows(self, answered: Digest) -> bool {
         self.count == answered.count && (answered.sum.is_none() || answered.sum == self.sum)
     }
@@ -64,9 +64,9 @@ pub struct Written {
 /// A read that cannot be judged before all writes are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Doubt {
-    /// What was read.
+    /// The vertex that was read.
     pub vertex: u32,
-    /// When it was asked.
+    /// The begin of the read.
     pub begin_ns: u64,
     /// When it was answered.
     pub end_ns: u64,
@@ -124,7 +124,7 @@ impl Twin {
     pub fn acknowledge(&self, vertex: u32) {
         self.written[vertex as usize].store(true, Ordering::SeqCst);
     }
-    /// Is only the loaded state right, and a younger one if somebody writes just now?
+    /// True if only the loaded state is right, or a younger one of a write that runs just now.
     pub fn is_unwritten(&self, vertex: u32) -> bool {
         !self.written[vertex as usize].load(Ordering::SeqCst)
     }

@@ -1,9 +1,9 @@
-//! Who may bring a file now: slots, shared out among those who pay for the statements.
+//! Slots for downloads, shared fairly between the tenants and users of the statements.
 //!
-//! Idea: a slow host keeps a slot for as long as an hour, so no user and no tenant gets all of them. Whoever finds no slot waits in line. A slot that
-//! becomes free goes to the first in line of the user who has the fewest.
+//! Idea: a slow host keeps a slot for as long as an hour, so no user and no tenant gets all of them. A download without a slot waits in the queue. A
+//! slot that becomes free goes to the first waiting download of the user who has the fewest.
 //!
-//! Invariant: no slot is free that somebody in line may have; so a newcomer overtakes nobody. Every list has a limit ([`FetchLimits`]).
+//! Invariant: no slot is free for which a waiting download is eligible; so a newcomer overtakes nobody. Every queue has a limit ([`FetchLimits`]).
 
 use crate::imports::FetchAccount;
 use std::collections::VecDeque;
@@ -14,12 +14,12 @@ pub(super) struct FetchLimits {
     pub all: usize,
     pub tenant: usize,
     pub user: usize,
-    /// In line, of all, and of one user.
+    /// Waiting downloads, of all, and of one user.
     pub waiting: usize,
     pub user_waiting: usize,
 }
 
-/// The slots that are taken, and the line before them. `W` wakes who waits.
+/// The slots that are taken, and the queue. `W` wakes a waiting download.
 pub(super) struct FetchLine<W> {
     limits: FetchLimits,
     running: Vec<FetchAccount>,
@@ -35,16 +35,16 @@ struct Waiter<W> {
     waker: W,
 }
 
-/// The answer to who asks for a slot.
+/// The answer to a request for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlotAnswer {
     /// The slot is taken.
     Now,
-    /// In line, with this number.
+    /// Queued, with this number.
     Later(u64),
-    /// So many wait that no further one may.
+    /// The queue is full.
     Full,
-    /// So many of this user wait that no further one may.
+    /// The queue of this user is full.
     FullOfUser,
 }
 
@@ -52,7 +52,7 @@ impl<W> FetchLine<W> {
     pub const fn new(limits: FetchLimits) -> FetchLine<W> {
         FetchLine { limits, running: Vec::new(), waiting: VecDeque::new(), granted: Vec::new(), next: 0 }
     }
-    /// Asks for a slot.
+    /// Requests a slot.
     pub fn ask(&mut self, account: FetchAccount, waker: W) -> SlotAnswer {
         if self.has_room(account) {
             self.running.push(account);
@@ -70,7 +70,7 @@ impl<W> FetchLine<W> {
         self.waiting.push_back(Waiter { number, account, waker });
         SlotAnswer::Later(number)
     }
-    /// Has this waiter got a slot? Then it is told so once. Otherwise it waits on, and `waker` is called instead of the one before.
+    /// Has this waiter got a slot? If so it leaves the queue. Otherwise it waits on, and `waker` replaces the one before.
     pub fn poll(&mut self, number: u64, waker: W) -> bool {
         if let Some(at) = self.granted.iter().position(|granted| *granted == number) {
             self.granted.swap_remove(at);
@@ -81,7 +81,7 @@ impl<W> FetchLine<W> {
         }
         false
     }
-    /// A waiter goes away without having come for its slot. Who is to be woken.
+    /// A waiter goes away without having taken its slot. Returns the wakers to call.
     #[must_use]
     pub fn leave(&mut self, number: u64, account: FetchAccount) -> Vec<W> {
         if let Some(at) = self.granted.iter().position(|granted| *granted == number) {
@@ -91,7 +91,7 @@ impl<W> FetchLine<W> {
         self.waiting.retain(|waiter| waiter.number != number);
         Vec::new()
     }
-    /// A slot of this account is free again. Who is to be woken.
+    /// A slot of this account is free again. Returns the wakers to call.
     #[must_use]
     pub fn free(&mut self, account: FetchAccount) -> Vec<W> {
         if let Some(at) = self.running.iter().position(|running| *running == account) {
@@ -106,7 +106,7 @@ impl<W> FetchLine<W> {
         debug_assert!(self.running.len() <= self.limits.all && self.granted.len() <= self.running.len());
         woken
     }
-    /// The place of the waiter that gets the next slot.
+    /// The index of the waiter that gets the next slot.
     fn next_in_line(&self) -> Option<usize> {
         let may = self.waiting.iter().enumerate().filter(|(_, waiter)| self.has_room(waiter.account));
         // The first of equals.
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!([line.ask(account(3, 10), ()), line.ask(bo, ())], [SlotAnswer::Full; 2], "seven wait");
     }
 
-    /// Against the rules themselves, asked of plain lists after each step.
+    /// Compared with the rules themselves, evaluated on plain lists after each step.
     #[test]
     fn random_clients_keep_the_rules() {
         let mut chance = Chance::seeded(18);

@@ -1,7 +1,7 @@
-//! Where to start, what to bind in which order, what hangs on it.
+//! Chooses the start, the order of binding, and the trees.
 //!
-//! A vertex with one edge that nothing else speaks of is a leaf; leaves are stripped until none is left but the start. What remains is the
-//! core. Each vertex that may be the start is tried; from it, the core is bound greedily by the fewest expected candidates.
+//! A vertex with one edge and no other condition is a leaf; leaves are stripped until none is left but the start. The rest is the core. Each vertex
+//! that may be the start is tried; from it, the core is bound greedily by the fewest expected candidates.
 
 use super::shape::{Edge, Shape};
 use crate::algebra::*;
@@ -21,7 +21,7 @@ pub(super) struct Arranged {
     pub labels: LabelExpr,
     pub trees: Vec<CountTree>,
     pub steps: Vec<CountStep>,
-    /// The number of ways counts so many times.
+    /// Factor of the count.
     pub times: i64,
     pub cost: f64,
     /// Rows that the start and its trees would have, were they enumerated.
@@ -42,7 +42,7 @@ pub(super) fn arrange(shape: &Shape, times: i64, planning: &dyn Planning) -> Opt
     each.min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
-/// One start, with what was stripped.
+/// One start, with the stripped trees.
 struct Plan<'a> {
     shape: &'a Shape,
     planning: &'a dyn Planning,

@@ -1,4 +1,4 @@
-//! What an aggregate over matches counts, as one graph; none where its rows are more than that.
+//! The pattern whose matches an aggregate counts, as one graph; none where its rows are more than that.
 
 use crate::algebra::*;
 use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, UnaryOperator, Var};
@@ -40,7 +40,7 @@ pub(super) struct Shape {
     pub absent: Vec<Edge>,
     /// Pairs of vertices that are not the same one.
     pub differs: Vec<(usize, usize)>,
-    /// Pairs of edges of which it must be tested that they are not the same one.
+    /// Pairs of edges that must be tested to be different.
     pub unlike: Vec<(usize, usize)>,
     /// The vertex that keys and conditions read.
     pub start: Option<usize>,
@@ -56,7 +56,7 @@ impl Edge {
     pub fn has_direction(&self) -> bool {
         self.direction != Direction::Both
     }
-    /// Do both ask for the same edges between the same ends?
+    /// Do both match the same edges between the same ends?
     pub fn is_same(&self, other: &Edge) -> bool {
         let (a, b) = (self.stored(), other.stored());
         let ends = a == b || !self.has_direction() && a == (b.1, b.0);
@@ -68,7 +68,7 @@ fn same_types(some: &[Name], others: &[Name]) -> bool {
     some.len() == others.len() && some.iter().all(|name| others.contains(name))
 }
 
-/// The shape of what this aggregate counts.
+/// The shape of the matches that this aggregate counts.
 pub(super) fn shape(node: &Aggregate) -> Option<Shape> {
     let mut shape = Shape {
         vertices: Vec::new(),
@@ -215,7 +215,7 @@ impl Shape {
         Some(())
     }
 
-    /// The expression reads one vertex, the same as all others do.
+    /// The expression must read one vertex only, the same as all others do.
     fn only_reads_start(&mut self, expr: &Expr) -> Option<()> {
         let [var] = expr.free_variables()[..] else { return None };
         let at = self.find(var)?;

@@ -1,4 +1,4 @@
-//! Vertices and edges that differ: tested, or all ways less those where they are one.
+//! Pairs of vertices and edges that must differ: tested, or all matches less those where they are equal.
 //!
 //! The embeddings in which chosen pairs differ are all embeddings, less those where the first pair is one, and so on for each pair
 //! (inclusion and exclusion). Where a pair is one, the shape is a smaller one: two vertices become one, or two edges do and with them
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 /// Pairs up to which inclusion and exclusion is tried: four edges of one type have six.
 const EXPANDED_PAIRS_MAX: usize = 6;
-/// Terms beyond which it is given up: each is a plan of its own.
+/// Terms beyond which the rewrite is given up: each is a plan of its own.
 const TERMS_MAX: usize = 32;
 
-/// Grouping a row costs as much as so many looks at a neighbour.
+/// Cost of grouping a row, in looks at a neighbour.
 const GROUPED_ROW_COST: f64 = 4.0;
 
 /// The cheapest way to count a shape, as terms to add up; none where one edge is enumerated more cheaply, from its other end.
@@ -38,7 +38,7 @@ pub(super) fn cheapest(shape: &Shape, planning: &dyn Planning) -> Option<Vec<Arr
     (shape.edges.len() > 1 || cost <= rows * GROUPED_ROW_COST).then_some(terms)
 }
 
-/// Which vertices are one, and which edges: for each the least that it is one with.
+/// Classes of equal vertices, and of equal edges: for each the least member of its class.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Merged {
     vertices: Vec<usize>,
@@ -80,7 +80,7 @@ fn one(places: &mut [usize], a: usize, b: usize) {
     places.iter_mut().filter(|place| **place == gone).for_each(|place| *place = least)
 }
 
-/// The terms: smaller shapes, each so many times; none where one of them cannot be counted, or where they are too many.
+/// The terms: smaller shapes with factors; none where one of them cannot be counted, or where they are too many.
 fn expand(shape: &Shape, of_vertices: bool, of_edges: bool) -> Option<Vec<(Shape, i64)>> {
     let vertices: &[(usize, usize)] = if of_vertices { &shape.differs } else { &[] };
     let edges: &[(usize, usize)] = if of_edges { &shape.unlike } else { &[] };
@@ -120,8 +120,7 @@ fn expand(shape: &Shape, of_vertices: bool, of_edges: bool) -> Option<Vec<(Shape
     Some(shapes)
 }
 
-/// A shape with these vertices and edges made one: nothing where that contradicts what must be absent or differ, none where it cannot be
-/// counted.
+/// A shape with these vertices and edges merged: an inner none where that contradicts absent or different parts, none where it cannot be counted.
 fn smaller(shape: &Shape, merged: &Merged, of_vertices: bool, of_edges: bool) -> Option<Option<Shape>> {
     let place = |vertex: usize| merged.vertices[vertex];
     let mut vertices: Vec<Vertex> = shape.vertices.clone();

@@ -1,4 +1,4 @@
-//! A vertex of which no label is said, by a property that some labels have an index on.
+//! A vertex without a label, by a property that some labels have an index on.
 //!
 //! Idea: a vertex either carries one of those labels, and then its index finds it, or none of them, and then a scan of the others
 //! finds it. So the start is the union of a seek for each such label, and of a scan for the vertices without any of them, which costs
@@ -95,7 +95,7 @@ fn without(labels: &LabelExpr, given: &[Name]) -> Option<LabelExpr> {
 }
 
 impl AnyLabel {
-    /// The operators, over rows that bind what the look-up reads; `tests` are those that the seeks answer.
+    /// The operators, over rows that bind the inputs of the look-up; `tests` are those that the seeks answer.
     pub fn plan(self, input: Plan, vertex: Var, tests: Vec<Expr>) -> Plan {
         if input == Plan::Unit {
             return self.union(&Plan::Unit, vertex, tests);

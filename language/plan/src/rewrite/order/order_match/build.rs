@@ -1,4 +1,4 @@
-//! The chosen way, written out as operators.
+//! The chosen order, written out as operators.
 //!
 //! Invariant of [`Built`]: of the pattern's edges exactly those in `edges` have been found, any two of them that could be the
 //! same one have been compared, and every predicate has been applied whose variables are all in `columns`.
@@ -160,7 +160,7 @@ fn distinct_from<'a>(found: &Edge, others: impl Iterator<Item = &'a Edge>) -> Op
     Some(Expr::EdgesDistinct(together))
 }
 
-/// Finds the edges both of whose ends are bound by now, in an order in which each has what its predicate reads.
+/// Finds the edges whose ends are both bound by now, in an order in which each has the inputs of its predicate.
 fn close(problem: &Problem<'_>, built: &mut Built, set: Set) {
     loop {
         let ready = |edge: usize| {

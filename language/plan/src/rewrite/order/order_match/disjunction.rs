@@ -1,9 +1,9 @@
-//! What a disjunction says of one property: `v.k = x AND … OR v.k = y AND …` demands that `v.k` is one of `x` and `y`.
+//! Conditions that a disjunction implies for one property: `v.k = x AND … OR v.k = y AND …` demands that `v.k` is one of `x` and `y`.
 //!
-//! Where the disjunction speaks of several vertices, that is a condition on one of them alone, which can be tested, or looked up, before the
-//! others are bound ([`Problem::imply`]). Where it speaks of one vertex, it is a look-up whose finds are tested again.
-//! Sound because where the disjunction is true, one arm is, and so is the equality in this arm. A value that is null, or of another
-//! type, finds nothing and belongs to an arm that is not true. Cost: linear in the disjunction for each vertex.
+//! Where the disjunction is about several vertices, that is a condition on one of them alone, which can be tested, or looked up, before the others
+//! are bound ([`Problem::imply`]). Where it is about one vertex, it is a look-up whose results are tested again. Sound because where the disjunction
+//! is true, one arm is, and so is the equality in this arm. A value that is null, or of another type, finds nothing and belongs to an arm that is not
+//! true. Cost: linear in the disjunction for each vertex.
 
 use super::problem::{Predicate, Problem};
 use super::starts::{Kind, test_of};
@@ -15,7 +15,8 @@ use crate::rewrite::substitute::is_volatile;
 const ARMS_MAX: usize = 64;
 
 impl Problem<'_> {
-    /// Adds what disjunctions over several vertices say of one of them. The disjunction then keeps so much more of the rows that are left.
+    /// Adds the conditions that disjunctions over several vertices imply for one of them. The selectivity of the disjunction itself is then raised
+    /// accordingly.
     pub(super) fn imply(&mut self) {
         for number in 0..self.predicates.len() {
             if (self.predicates[number].need & !INPUT).count_ones() < 2 {
@@ -69,7 +70,7 @@ fn demands(arm: &Expr, var: Var) -> Vec<(Name, Expr)> {
     tests.filter(|test| test.kind == Kind::Equal).map(|test| (test.key, test.value)).collect()
 }
 
-/// What the operator joins, as far as it stands on top, without recursion; none where there are more parts than `most`.
+/// The operands of the operator at the top, flattened without recursion; none where there are more than `most`.
 fn parts(expr: &Expr, operator: BinaryOperator, most: usize) -> Option<Vec<&Expr>> {
     let (mut waiting, mut found) = (vec![expr], Vec::new());
     while let Some(expr) = waiting.pop() {

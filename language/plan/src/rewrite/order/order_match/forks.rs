@@ -1,9 +1,9 @@
-//! Two edges of one kind at one vertex: a vertex that has one of them likely has many.
+//! Two edges of one kind at one vertex: a vertex with one of them likely has many.
 //!
-//! What lies at the end of an edge is a hub more often than any vertex is, so the pairs of edges at a vertex are not as many as the mean degree
-//! squared but as the mean of the squared degree ([`Planning::spread`](crate::Planning::spread)); less the pairs of an edge with itself, where
-//! the two must differ. That is a property of the set of vertices that holds both edges, whatever the order. Of several edges each is paired
-//! with the next: an under-estimate, but one that errs by less.
+//! The vertex at the end of an edge is a hub more often than a random vertex is, so the pairs of edges at a vertex number not the mean degree squared
+//! but the mean of the squared degree ([`Planning::spread`](crate::Planning::spread)); less the pairs of an edge with itself, where the two must
+//! differ. That is a property of the set of vertices that holds both edges, whatever the order. Of several edges each is paired with the next: an
+//! under-estimate, but one that errs by less.
 
 use super::problem::{Problem, may_coincide};
 use super::ways::Fork;

@@ -1,18 +1,18 @@
-//! What hints ask of an order, as a price: a way that does otherwise costs more than any that follows them.
+//! Hints on an order, as a price: an order that ignores one costs more than any that follows them.
 //!
 //! A hinted vertex is bound by its look-up or scan, not by walking to it; a hinted join yields a discount wherever two parts are joined on its
-//! vertex. So the search stays what it is, and where a hint cannot be followed (no such index, no condition that it answers) the cheapest way
-//! is chosen as if it had not been given. Whoever gave it is told then, by those who see the plan.
+//! vertex. So the search is unchanged, and where a hint cannot be followed (no such index, no condition that it answers) the cheapest order is chosen
+//! as if it had not been given. A notification then tells the user.
 
 use super::problem::Problem;
 use super::ways::{How, INPUT, Set, Step, VertexBinding};
 use crate::pattern::OrderHint;
 
-/// What it costs not to do as a hint says: more than any plan that would be run, and little enough to leave sums exact.
+/// The price of not following a hint: more than any plan that would be run, and little enough to leave sums exact.
 pub(super) const PRICE: f64 = 1e15;
 
 impl VertexBinding {
-    /// What this step costs beyond its work.
+    /// The cost of this step beyond its work.
     pub fn price(&self, step: Step) -> f64 {
         let follows = match (self, step) {
             (VertexBinding::Nothing, _) | (VertexBinding::Scan, Step::Scan(_)) => true,
@@ -54,7 +54,7 @@ pub(super) fn heed(problem: &mut Problem<'_>, hints: &[OrderHint]) {
     }
 }
 
-/// What a join on this vertex saves.
+/// The discount of a join on this vertex.
 pub(super) fn discount(problem: &Problem<'_>, shared: Set) -> f64 {
     if shared != 0 && problem.joined & shared == shared { PRICE } else { 0.0 }
 }

@@ -1,8 +1,8 @@
 //! Rewrite `order_match`: patterns become scans, seeks, expands and joins.
 //!
-//! Idea: what has been bound so far is a set of pattern vertices; every way to bind a set has the same rows (`problem`), so only
-//! the cheapest way to each set is kept (`search`: dynamic programming over sets, greedy beyond a limit), and the winner is
-//! written out (`build`). One set member stands for everything the input already binds.
+//! Idea: a state is a set of bound pattern vertices; every way to bind a set has the same rows (`problem`), so only the cheapest way to each set is
+//! kept (`search`: dynamic programming over sets, greedy beyond a limit), and the winner is written out (`build`). One set member stands for
+//! everything the input already binds.
 //!
 //! Sound because the result binds every vertex and edge of the pattern exactly once, applies every predicate as soon as its
 //! variables are bound, and tests the distinctness of every two edges that could be the same one. Both are invariants of
@@ -26,7 +26,7 @@ use crate::names::Names;
 use crate::pattern::{OrderHint, Pattern};
 use crate::statistics::Planning;
 
-/// Replaces every `Match` in the plan. `outer` is what is known of the enclosing `Apply`'s rows.
+/// Replaces every `Match` in the plan. `outer` are the properties of the enclosing `Apply`'s rows.
 pub(crate) fn order_match(
     plan: &mut Plan,
     outer: &Known,
@@ -65,7 +65,7 @@ fn order_here(
     Ok(())
 }
 
-/// The body is ordered knowing the rows it is run for.
+/// Orders the body with the properties of the rows it is run for.
 fn order_with_body(
     plan: &mut Plan,
     outer: &Known,
@@ -80,8 +80,8 @@ fn order_with_body(
     order_match(body, &inside, planning, names)
 }
 
-/// The patterns of MATCH clauses that follow one another, first clause first, what they start from, and their hints: they are ordered as
-/// one, as long as every order can be considered.
+/// The patterns of consecutive MATCH clauses, first clause first, their input, and their hints: they are ordered as one, as long as every order can
+/// be considered.
 fn together(plan: Plan) -> (Plan, Vec<Pattern>, Vec<OrderHint>) {
     let (mut input, mut patterns, mut vertices, mut hints) = (plan, Vec::new(), 0, Vec::new());
     while let Plan::Match(node) = input {

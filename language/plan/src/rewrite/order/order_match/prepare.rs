@@ -1,4 +1,4 @@
-//! From the patterns of a statement to a [`Problem`]: patterns become one, and what an order must keep is written as predicates and needs.
+//! From the patterns of a statement to a [`Problem`]: patterns become one, and constraints on the order are written as predicates and needs.
 
 use super::forks;
 use super::problem::Problem;

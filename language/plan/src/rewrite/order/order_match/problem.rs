@@ -1,4 +1,4 @@
-//! A pattern as a problem of ordering: sets of vertices, what can be solved inside each, and how many rows each has.
+//! A pattern as a problem of ordering: sets of vertices, the conditions that can be tested inside each, and the rows of each.
 //!
 //! A [`Set`] has bit 0 for "everything the input binds" and one bit for each other vertex. Invariant: the rows of a set do not
 //! depend on the way it was reached: every edge and every predicate whose `need` lies in the set has been applied.
@@ -40,7 +40,7 @@ pub(super) struct Vertex {
     /// Vertices that a label scan reads for it.
     pub scanned: f64,
     pub seeks: Vec<Start>,
-    /// What a hint says of it.
+    /// The hinted binding of it.
     pub told: VertexBinding,
 }
 
@@ -52,14 +52,14 @@ pub(super) struct Edge {
     /// Bits of its ends.
     pub from: Set,
     pub to: Set,
-    /// What else must be bound before it: variables of its edge predicate.
+    /// Other variables that must be bound before it: those of its edge predicate.
     pub conditions: Set,
     /// All that must be bound for it to be solved.
     pub need: Set,
     /// Seen from `from`, and from `to`.
     pub there: OneWay,
     pub back: OneWay,
-    /// Runs listed from the better side where every one must be, whatever the selector leaves of them.
+    /// Runs from the cheaper side where all must be listed, whatever the selector leaves of them.
     pub runs: f64,
     /// Share of pairs of ends that it keeps (may exceed 1).
     pub share: f64,
@@ -73,7 +73,7 @@ pub(super) struct OneWay {
     pub kept: f64,
     /// Runs before the selector.
     runs: f64,
-    /// Edges for each pair of ends: what one end meets, over the number of the others.
+    /// Edges for each pair of ends: edges at one end, over the number of the others.
     share: f64,
 }
 
@@ -83,12 +83,12 @@ pub(super) struct Predicate {
     pub free: Vars,
     pub need: Set,
     pub share: f64,
-    /// Of an equality, what each of its sides needs, if each needs something.
+    /// For an equality, the needs of each side, if both have some.
     pub sides: Option<(Set, Set)>,
 }
 
 impl Edge {
-    /// Is it a shortest path, whose edges stand apart from uniqueness?
+    /// Is it a shortest path, which is exempt from uniqueness?
     pub fn is_shortest(&self) -> bool {
         self.pattern.run.as_ref().is_some_and(|run| run.selector != Selector::Every)
     }
@@ -138,19 +138,19 @@ impl<'a> Problem<'a> {
         let found = self.vertices.iter().position(|vertex| vertex.variable == var);
         found.map_or(INPUT, |number| 1 << (number + 1))
     }
-    /// What is known of a vertex's label.
+    /// The known label of a vertex.
     pub fn label(&self, var: Var) -> Option<Name> {
         let own = self.vertices.iter().find(|vertex| vertex.variable == var);
         own.map_or_else(|| self.known.label(var), |vertex| vertex.label.clone())
     }
-    /// Likewise of a vertex at which such edges are met.
+    /// Likewise of a vertex that has such edges.
     pub fn label_at(&self, var: Var, types: &[Name], direction: Direction) -> Option<Name> {
         match self.vertices.iter().find(|vertex| vertex.variable == var) {
             Some(vertex) => vertex.label.clone(),
             None => self.known.label_at(self.planning, var, types, direction),
         }
     }
-    /// What must be bound for all of these variables to be.
+    /// The vertices that must be bound for all of these variables.
     pub fn need(&self, vars: &[Var]) -> Set {
         let each = |var: &Var| match self.edges.iter().find(|edge| edge.pattern.variable == *var) {
             Some(edge) => edge.need,
@@ -194,7 +194,7 @@ impl<'a> Problem<'a> {
             .collect();
     }
 
-    /// What each edge needs; edge predicates may read other edges, so needs are followed until nothing changes.
+    /// The needs of each edge; edge predicates may read other edges, so needs are followed until nothing changes.
     pub(super) fn edge_needs(&self, edges: &[PatternEdge]) -> Vec<(Set, Set)> {
         let ends = |edge: &PatternEdge| self.bit(edge.from) | self.bit(edge.to);
         let read: Vec<Vec<Var>> = edges.iter().map(edge_predicate_reads).collect();
@@ -223,7 +223,7 @@ impl<'a> Problem<'a> {
         self.edges.push(Edge { pattern, group, from, to, conditions, need, there, back, runs, share })
     }
 
-    /// What is met at one end of an edge.
+    /// The edges at one end of a pattern edge.
     fn one_way(&self, pattern: &PatternEdge, near: Var, far: Var, direction: Direction) -> OneWay {
         let planning = self.planning;
         let label = self.label_at(near, &pattern.types, direction);
@@ -256,7 +256,7 @@ impl<'a> Problem<'a> {
         self.predicates.push(Predicate { expr, free, need, share, sides })
     }
 
-    /// What the sides of an equality need: between two parts that have one each, it can be the key of a join.
+    /// The needs of the sides of an equality: between two parts that have one each, it can be the key of a join.
     fn equal_sides(&self, expr: &Expr) -> Option<(Set, Set)> {
         let Expr::Binary(BinaryOperator::Equal, a, b) = expr else { return None };
         let (a, b) = (self.need(&a.free_variables()), self.need(&b.free_variables()));

@@ -14,7 +14,7 @@ use crate::pattern::Selector;
 /// Unbound vertices up to which every order is considered: 2^11 sets, 3^10 pairs, some ten milliseconds at worst.
 pub(super) const DYNAMIC_VERTICES_MAX: usize = 10;
 
-/// How a set is reached, at what total cost.
+/// How a set is reached, with the total cost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     pub before: Set,
@@ -96,7 +96,7 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
     best
 }
 
-/// What one more vertex brings: the edges that can be closed now, and the predicates that can be tested.
+/// The effects of one more vertex: the edges that can be closed now, and the predicates that can be tested.
 struct Added<'a> {
     problem: &'a Problem<'a>,
     set: Set,
@@ -131,7 +131,7 @@ impl<'a> Added<'a> {
     }
 }
 
-/// Is what it needs complete by this bit?
+/// Does this bit complete its needs?
 fn newly(need: Set, set: Set, bit: Set) -> bool {
     need & bit != 0 && need & !(set | bit) == 0
 }

@@ -24,7 +24,7 @@ pub(super) struct Test {
     pub key: Name,
     pub kind: Kind,
     pub value: Expr,
-    /// Does the look-up alone say what the predicate says?
+    /// Does the look-up alone imply the predicate?
     pub exact: bool,
 }
 
@@ -88,7 +88,7 @@ fn usable(problem: &Problem<'_>, value: &Expr, var: Var) -> bool {
 /// Ids that a predicate admits.
 struct Ids {
     wanted: Expr,
-    /// Does the look-up alone say what the predicate says?
+    /// Does the look-up alone imply the predicate?
     exact: bool,
     rows: f64,
 }

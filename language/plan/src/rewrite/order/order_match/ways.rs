@@ -1,4 +1,4 @@
-//! What a problem of ordering speaks of: sets of vertices, ways to find one, steps from set to set.
+//! Terms of a problem of ordering: sets of vertices, ways to find one, steps from set to set.
 
 use crate::algebra::Seek;
 use crate::expr::{Expr, LabelExpr, Name};
@@ -35,7 +35,7 @@ pub(super) struct Start {
     pub how: How,
     /// Predicates that need no test after it.
     pub answered: Vec<usize>,
-    /// What must be bound before.
+    /// Vertices that must be bound before.
     pub need: Set,
     /// Vertices found.
     pub rows: f64,
@@ -43,7 +43,7 @@ pub(super) struct Start {
     pub cost: f64,
 }
 
-/// By what a vertex is found.
+/// How a vertex is found.
 #[derive(Clone)]
 pub(super) enum How {
     Ids(Expr),
