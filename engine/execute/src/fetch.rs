@@ -31,7 +31,6 @@ pub(crate) fn fetches_chunks(
     // All of these and one more, until it is known how many are on their way.
     let left = Arc::new(AtomicUsize::new(away.len() + 1));
     let come = {
-        let left = left.clone();
         move |count: usize| {
             if left.fetch_sub(count, Ordering::AcqRel) == count {
                 waker.wake();

@@ -22,11 +22,13 @@ pub(crate) type Try<T> = Result<T, Failure>;
 pub(crate) struct ExecutionContext {
     pub(crate) environment: Arc<Environment>,
     view: Option<ReadView>,
+    /// How often a batch has waited for chunks already.
+    fetch_rounds: u8,
 }
 
 impl ExecutionContext {
     pub(crate) fn new(environment_slot: &EnvironmentSlot) -> ExecutionContext {
-        ExecutionContext { environment: environment_slot.environment(), view: None }
+        ExecutionContext { environment: environment_slot.environment(), view: None, fetch_rounds: 0 }
     }
     /// The view; taken at the first call.
     pub(crate) fn snapshot(&mut self) -> &Snapshot {
@@ -36,7 +38,11 @@ impl ExecutionContext {
     /// Are chunks that these columns of a batch need on their way from another machine? Then the operator is woken when they have come.
     fn fetches(&mut self, batch: &Batch, columns: &[usize], context: &mut Context<'_, Rows>) -> bool {
         // No view is taken for nothing.
-        !columns.is_empty() && fetches_vertices(self.snapshot(), batch, columns, context)
+        let waits = !columns.is_empty()
+            && self.fetch_rounds < FETCH_ROUNDS_MAX
+            && fetches_vertices(self.snapshot(), batch, columns, context);
+        self.fetch_rounds = if waits { self.fetch_rounds + 1 } else { 0 };
+        waits
     }
     /// The view and the request, for expressions: what they read is recorded.
     pub(crate) fn scope(&mut self) -> Scope<'_> {

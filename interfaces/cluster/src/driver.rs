@@ -16,7 +16,6 @@ use protocol::{
 use replicate::ReplicateError;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::clock;
 use world::disk::Disk;
@@ -28,8 +27,8 @@ const TICK: Duration = Duration::from_millis(2);
 /// Calls of truth that wait; the outcome of one more is unknown.
 const CALLS_MAX: usize = 256;
 
-/// Steps that the thread of an input makes; later inputs are left to the thread of the machine.
-const STEPS_MAX: usize = 16;
+/// The thread of an input makes further steps for so long; later inputs are left to the thread of the machine.
+const STEPS_TIME: Duration = Duration::from_micros(300);
 /// Pause of a driver that waits for the last step of another thread.
 const BREATH: Duration = Duration::from_micros(200);
 
@@ -49,12 +48,21 @@ pub struct Driver {
     truth: Option<Thread<()>>,
 }
 
+/// Notes that a step panicked: then the machine must not be stepped again.
+struct PanicGuard<'d>(&'d Failed);
+
+impl Drop for PanicGuard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lock().get_or_insert_with(|| PANICKED.to_string());
+        }
+    }
+}
+
 /// A machine, and the state of its process beside it.
 struct Stepper {
     /// The holder of the lock steps it. Only its own thread waits for the lock; others leave their inputs to the holder.
     machine: Mutex<Machine>,
-    /// Set during a step; a step that panics leaves it set.
-    is_amid_step: AtomicBool,
     node: Node,
     addresses: Addresses,
     inputs: Arc<Inputs>,
@@ -189,7 +197,6 @@ fn run(
     let failed = Failed::default();
     let stepper = Arc::new(Stepper {
         machine: Mutex::new(machine),
-        is_amid_step: AtomicBool::new(false),
         node,
         addresses,
         inputs: inputs.clone(),
@@ -201,7 +208,10 @@ fn run(
         let stepper = Arc::downgrade(&stepper);
         Box::new(move || stepper.upgrade().iter().for_each(|stepper| stepper.step_here()))
     };
-    inputs.step_by(step(), step());
+    // An oracle's step waits for its disk: it has its own thread, and takes all requests of that time together.
+    if node != Node::Oracle {
+        inputs.step_by(step(), step());
+    }
     let timed = stepper.clone();
     let thread = threads::try_spawn("cluster-step", move || timed.serve())?;
     Ok(Driver {
@@ -234,7 +244,7 @@ impl Stepper {
             }
             // Where other threads step, frames of the network are not waited for here.
             let mut machine = self.machine.lock();
-            let stepping = Stepping::begin();
+            let (stepping, panics) = (Stepping::begin(), PanicGuard(&self.failed));
             let mut inputs = self.take(left);
             let now_ns = clock::monotonic_ns();
             if now_ns >= tick_ns {
@@ -247,7 +257,7 @@ impl Stepper {
                 inputs.push(Input::Tick);
             }
             self.step(&mut machine, inputs);
-            drop((stepping, machine));
+            drop((panics, stepping, machine));
             if self.inputs.is_marked() {
                 self.step_here();
             }
@@ -256,8 +266,9 @@ impl Stepper {
     /// Steps the machine with the inputs that have come. If another thread steps it, that thread takes them.
     fn step_here(&self) {
         self.inputs.mark();
-        let _stepping = Stepping::begin();
-        for _ in 0..STEPS_MAX {
+        let (_stepping, _panics) = (Stepping::begin(), PanicGuard(&self.failed));
+        let until_ns = clock::after_ns(STEPS_TIME);
+        while clock::monotonic_ns() < until_ns {
             let Some(mut machine) = self.machine.try_lock() else { return };
             if self.is_over() {
                 return;
@@ -287,14 +298,9 @@ impl Stepper {
         if inputs.is_empty() {
             return;
         }
-        if self.is_amid_step.swap(true, Ordering::Relaxed) {
-            self.failed.lock().get_or_insert_with(|| PANICKED.to_string());
-            return;
-        }
         if let Err(error) = self.step_whole(machine, inputs) {
             *self.failed.lock() = Some(error.to_string());
         }
-        self.is_amid_step.store(false, Ordering::Relaxed);
     }
     /// Steps the machine, and carries out its outputs.
     ///

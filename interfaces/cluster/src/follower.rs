@@ -124,6 +124,7 @@ impl Follower {
             owners: BTreeMap::new(),
             told: None,
             again: AGAIN,
+            pause: None,
             progress: progress.clone(),
         };
         let thread = threads::try_spawn("cluster-follow", move || following.run(copy))?;
@@ -182,6 +183,8 @@ struct FollowerState {
     told: Option<String>,
     /// So long until it tries again when the copy takes nothing: each time twice as long, up to [`AGAIN_MAX`].
     again: Duration,
+    /// Set where the copy took nothing.
+    pause: Option<Duration>,
     progress: Arc<FollowProgress>,
 }
 
@@ -191,7 +194,7 @@ impl FollowerState {
             let pause = match self.step(&mut copy) {
                 Ok(Ok(true)) => continue,
                 Ok(Ok(false)) => IDLE,
-                Ok(Err(Unknown)) => self.again,
+                Ok(Err(Unknown)) => self.pause.take().unwrap_or(AGAIN),
                 Err(failure) => {
                     self.progress.state.lock().failure = Some(failure);
                     self.progress.moved.notify_all();
@@ -235,6 +238,7 @@ impl FollowerState {
         drop(state);
         self.is_at_end = page.commits.is_empty();
         if page.commits.is_empty() {
+            self.again = AGAIN;
             return Ok(Ok(false));
         }
         let mut commits = Vec::with_capacity(page.commits.len());
@@ -268,6 +272,7 @@ impl FollowerState {
     fn not_taken(&mut self, why: NotTaken) -> Result<Result<bool, Unknown>, String> {
         match why {
             NotTaken::ForNow(why) => {
+                self.pause = Some(self.again);
                 self.again = (2 * self.again).min(AGAIN_MAX);
                 Ok(Err(self.tell(why)))
             }

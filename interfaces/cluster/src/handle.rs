@@ -236,7 +236,7 @@ impl GateHandle {
     /// A read is over.
     pub fn close(&self, request: u64) {
         // Where this does not get through, the end of the epoch closes it.
-        self.inputs.put(Input::Close(request));
+        self.inputs.put_aside(Input::Close(request));
     }
     /// Commits; the read that it is based on stays open. Returns its stamp when it is on disk and every gate has heard of it.
     pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
@@ -273,13 +273,13 @@ impl GateHandle {
         if !self.tell_later(request, longest, take) {
             return false;
         }
-        if !self.inputs.put(Input::Read { request, queries }) {
+        if !self.inputs.put_and_step(Input::Read { request, queries }) {
             return self.waiting.lock().by_request.remove(&request).is_none();
         }
         true
     }
 
-    /// Runs something after this time, or when the gate ends, on a thread that holds no lock; it does little, and waits for nothing. False where it will not.
+    /// Runs something after this time, or when the gate ends, as a [`TakeAnswer`]. False where it will not.
     pub(crate) fn after(&self, time: Duration, run: impl FnOnce() + Send + 'static) -> bool {
         self.tell_later(self.next_request(), time, Box::new(|_| run()))
     }

@@ -141,12 +141,16 @@ impl Inputs {
     }
     /// As [`Inputs::put`], and this thread steps the machine. It must not hold a lock that a [`crate::handle::TakeAnswer`] takes.
     pub(crate) fn put_and_step(&self, input: Input) -> bool {
-        let Some(step) = self.step_here.get() else { return self.put(input) };
+        let Some(step) = self.step_here.get().filter(|_| !IS_STEPPING.get()) else { return self.put(input) };
         let is_put = self.put_quietly(input);
         if is_put {
             step();
         }
         is_put
+    }
+    /// As [`Inputs::put`], for an input that may wait for the next step.
+    pub(crate) fn put_aside(&self, input: Input) -> bool {
+        if self.is_stepped_here() { self.put_quietly(input) } else { self.put(input) }
     }
     fn put_quietly(&self, input: Input) -> bool {
         if self.is_closed() {

@@ -84,7 +84,7 @@ pub trait Net: Send + Sync {
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
     /// Makes the thread that waits in `receive`, or the next one that does, return at once.
     fn wake(&self);
-    /// From now on this is called after each frame, by the thread that read it, instead of waking a thread in `receive`. False where the network does not
+    /// From now on this is called after frames came, by the thread that read them, instead of waking a thread in `receive`. False where the network does not
     /// support it, or it is set already.
     fn on_arrival(&self, _: Arrived) -> bool {
         false

@@ -177,6 +177,7 @@ fn a_copy_whose_first_checkpoint_fails_is_told_again_and_is_not_there_before() {
         owners: BTreeMap::new(),
         told: None,
         again: AGAIN,
+        pause: None,
         progress: Arc::default(),
     };
     for failures in (0..3).rev() {

@@ -32,8 +32,9 @@ pub(super) fn answer(
         return Err("keys of another length".to_string());
     }
     let mut answer = Vec::new();
-    for key in keys.chunks_exact(KEY_BYTES) {
-        let (state, content) = match chunk(BlobKey(key.try_into().expect("as long as a key"))) {
+    let (keys, _) = keys.as_chunks::<KEY_BYTES>();
+    for key in keys {
+        let (state, content) = match chunk(BlobKey(*key)) {
             Ok(bytes) => (HERE, bytes),
             Err(why) => (FAILED, why.into_bytes()),
         };

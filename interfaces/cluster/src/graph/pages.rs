@@ -26,6 +26,10 @@ const FETCHES_MAX: usize = 1_024;
 const QUESTIONS_MAX: usize = 4;
 /// Buffers of this age are not read any more: their query is over, or requests them again.
 const READY_KEPT: Duration = Duration::from_secs(2);
+/// A read decodes its chunk within this time; until then other operators do not request it again.
+const TAKEN_KEPT: Duration = Duration::from_millis(100);
+/// Bytes of buffered answers of one shard from which on further reads wait.
+const READY_BYTES_MAX: usize = 64 << 20;
 /// The longest pause between two questions for the same chunks; the first is [`PAUSE`], and each is twice the one before.
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
@@ -37,6 +41,8 @@ enum Fetch {
     Ready(Bytes, u64),
     /// The requests failed, and when: for a short time after that no operator waits for it again.
     Failed(u64),
+    /// The answer was taken by a read, and when: its chunk is in memory soon.
+    Taken(u64),
     /// No request could be sent, and when: the read makes its own.
     Left(u64),
 }
@@ -44,8 +50,12 @@ enum Fetch {
 impl Fetch {
     /// Is it so old that it will not be read?
     fn is_old(&self, now_ns: u64) -> bool {
-        let (Fetch::Ready(_, at_ns) | Fetch::Failed(at_ns) | Fetch::Left(at_ns)) = self else { return false };
-        at_ns.saturating_add(clock::span_ns(READY_KEPT)) <= now_ns
+        let (at_ns, kept) = match self {
+            Fetch::Wanted(..) => return false,
+            Fetch::Taken(at_ns) => (at_ns, TAKEN_KEPT),
+            Fetch::Ready(_, at_ns) | Fetch::Failed(at_ns) | Fetch::Left(at_ns) => (at_ns, READY_KEPT),
+        };
+        at_ns.saturating_add(clock::span_ns(kept)) <= now_ns
     }
 }
 
@@ -57,11 +67,16 @@ struct ShardFetches {
     next: VecDeque<BlobKey>,
     /// Questions on their way.
     questions: usize,
+    /// Bytes of buffered answers.
+    ready_bytes: usize,
 }
 
 impl ShardFetches {
     /// Stores the outcome for a wanted key, and returns the wakers to call.
     fn put(&mut self, key: BlobKey, fetch: Fetch) -> Vec<Fetched> {
+        if let (Some(Fetch::Wanted(..)), Fetch::Ready(answer, _)) = (self.by_key.get(&key), &fetch) {
+            self.ready_bytes += answer.len();
+        }
         match self.by_key.get_mut(&key) {
             Some(wanted @ Fetch::Wanted(..)) => match std::mem::replace(wanted, fetch) {
                 Fetch::Wanted(waiting, _) => waiting,
@@ -69,6 +84,20 @@ impl ShardFetches {
             },
             _ => Vec::new(),
         }
+    }
+    /// Removes old entries.
+    fn sweep(&mut self, now_ns: u64) {
+        let Self { by_key, ready_bytes, .. } = self;
+        by_key.retain(|_, fetch| {
+            let is_old = fetch.is_old(now_ns);
+            if let (true, Fetch::Ready(answer, _)) = (is_old, &*fetch) {
+                *ready_bytes -= answer.len();
+            }
+            !is_old
+        });
+    }
+    fn is_full(&self) -> bool {
+        self.by_key.len() >= FETCHES_MAX || self.ready_bytes >= READY_BYTES_MAX
     }
     /// Until when it is wanted, if there is time to request it.
     fn wanted_until(&self, key: BlobKey, now_ns: u64) -> Option<u64> {
@@ -107,17 +136,24 @@ impl Pages {
     /// Takes a buffered answer.
     fn take_ready(&self, key: BlobKey) -> Option<Result<Bytes, StoreError>> {
         let mut fetches = self.fetches.lock();
-        let by_key = &mut fetches.by_shard.get_mut(&ShareKey::of(key).shard)?.by_key;
-        match by_key.get(&key)? {
-            Fetch::Wanted(..) => None,
+        let of = fetches.by_shard.get_mut(&ShareKey::of(key).shard)?;
+        let fetch = of.by_key.get_mut(&key)?;
+        match fetch {
+            Fetch::Wanted(..) | Fetch::Taken(_) => None,
             Fetch::Failed(_) => {
                 let why = "its shard did not answer in time";
                 Some(Err(StoreError::Unavailable(why.into())))
             }
-            Fetch::Ready(..) | Fetch::Left(_) => match by_key.remove(&key)? {
-                Fetch::Ready(answer, _) => Some(Ok(answer)),
-                _ => None,
-            },
+            Fetch::Left(_) => {
+                of.by_key.remove(&key);
+                None
+            }
+            Fetch::Ready(answer, _) => {
+                let answer = answer.clone();
+                of.ready_bytes -= answer.len();
+                *fetch = Fetch::Taken(clock::monotonic_ns());
+                Some(Ok(answer))
+            }
         }
     }
 
@@ -151,8 +187,10 @@ impl Pages {
         let (pages, asked) = (self.clone(), keys.clone());
         let is_asked = self.handle.read_later(vec![(shard, question(&keys))], longest, move |told| {
             let told = told.and_then(|mut told| told.pop());
-            match told.as_ref().and_then(|(_, answer)| answers(answer, asked.len()).ok()) {
-                Some(answers) => pages.take(shard, asked, &answers),
+            match told.as_ref().map(|(_, answer)| answers(answer, asked.len())) {
+                Some(Ok(answers)) => pages.take(shard, asked, &answers),
+                // The shard refuses: the reads get its reason.
+                Some(Err(_)) => pages.leave_to_reads(shard, asked),
                 None => pages.ask_later(shard, asked, pause),
             }
         });
@@ -205,8 +243,7 @@ impl Pages {
     fn sweep_later(&self) {
         let mut fetches = self.fetches.lock();
         let mut all = fetches.by_shard.values().flat_map(|of| of.by_key.values());
-        let is_needed = all.any(|fetch| !matches!(fetch, Fetch::Wanted(..)));
-        if fetches.is_swept || !is_needed {
+        if fetches.is_swept || all.all(|fetch| matches!(fetch, Fetch::Wanted(..))) {
             return;
         }
         let pages = self.clone();
@@ -220,9 +257,7 @@ impl Pages {
         let now_ns = clock::monotonic_ns();
         let mut fetches = self.fetches.lock();
         fetches.is_swept = false;
-        for of in fetches.by_shard.values_mut() {
-            of.by_key.retain(|_, fetch| !fetch.is_old(now_ns));
-        }
+        fetches.by_shard.values_mut().for_each(|of| of.sweep(now_ns));
         drop(fetches);
         self.sweep_later();
     }
@@ -253,18 +288,19 @@ impl ChunkSource for Pages {
         let now_ns = clock::monotonic_ns();
         let until_ns = now_ns.saturating_add(clock::span_ns(PATIENCE));
         let mut count = 0;
-        let mut shards = Vec::new();
+        let (mut shards, mut swept) = (Vec::new(), None);
         let mut fetches = self.fetches.lock();
         for key in keys {
             let shard = ShareKey::of(*key).shard;
             let of = fetches.by_shard.entry(shard).or_default();
-            if of.by_key.len() >= FETCHES_MAX {
-                of.by_key.retain(|_, fetch| !fetch.is_old(now_ns));
+            // Keys of a shard come together: it is swept once.
+            if of.is_full() && swept.replace(shard) != Some(shard) {
+                of.sweep(now_ns);
             }
-            let is_full = of.by_key.len() >= FETCHES_MAX;
+            let is_full = of.is_full();
             match of.by_key.get_mut(key) {
                 Some(Fetch::Wanted(waiting, _)) => waiting.push(fetched.clone()),
-                Some(Fetch::Ready(..) | Fetch::Failed(_) | Fetch::Left(_)) => continue,
+                Some(_) => continue,
                 None if is_full => continue,
                 None => {
                     of.by_key.insert(*key, Fetch::Wanted(vec![fetched.clone()], until_ns));

@@ -3,7 +3,7 @@
 /// The first byte of a query: which heads of chunks have changed?
 pub(super) const CHANGED: u8 = 0;
 /// The first byte of a query: whole chunks, by their keys; see [`super::chunks`].
-pub(super) const CHUNKS: u8 = 1;
+pub(super) const CHUNKS: u8 = 4;
 /// The first byte of a query: entries of an index, see [`store::Snapshot::index_page`].
 pub(super) const ENTRIES: u8 = 2;
 /// The first byte of a request for the shard's counters.

@@ -149,7 +149,11 @@ impl Wire {
                     heard = (came, now_ns);
                 }
                 let silent_ns = heard.1.max(began_ns).saturating_add(span_ns(self.message_timeout));
-                let slow_ns = began_ns + patience_ns(self.message_timeout, came, self.bytes_per_second_min);
+                let slow_ns = began_ns.saturating_add(patience_ns(
+                    self.message_timeout,
+                    came,
+                    self.bytes_per_second_min,
+                ));
                 silent_ns.min(slow_ns)
             });
             if ends_ns.is_some_and(|ends_ns| monotonic_ns() >= ends_ns) {

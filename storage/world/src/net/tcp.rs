@@ -377,7 +377,9 @@ impl Net for TcpNet {
     fn on_arrival(&self, arrived: Arrived) -> bool {
         let is_set = self.shared.inbox.arrived.set(arrived).is_ok();
         // For frames that came before.
-        self.shared.inbox.wake();
+        if is_set && !self.shared.inbox.state.lock().frames.is_empty() {
+            self.shared.inbox.tell();
+        }
         is_set
     }
     fn counts(&self) -> NetCounts {
@@ -432,10 +434,9 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         shared.taken.lock().insert(number, TakenConnection { socket: socket.clone(), until_ns });
         let inner = shared.clone();
         let reader = threads::try_spawn("net-read", move || {
+            let _taken = EndTaken { number, socket: &socket, shared: &inner };
             // Why a connection ended does not matter: its peer makes another one.
             let _ = read(number, &socket, &inner);
-            let _ = socket.shutdown(Shutdown::Both);
-            inner.taken.lock().remove(&number);
         });
         match reader {
             Ok(reader) => readers.push(reader),
@@ -446,6 +447,20 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
     }
     shared.taken.lock().values().for_each(|taken| drop(taken.socket.shutdown(Shutdown::Both)));
+}
+
+/// Closes a connection that its thread leaves, by a panic too.
+struct EndTaken<'c> {
+    number: u64,
+    socket: &'c TcpStream,
+    shared: &'c Shared,
+}
+
+impl Drop for EndTaken<'_> {
+    fn drop(&mut self) {
+        let _ = self.socket.shutdown(Shutdown::Both);
+        self.shared.taken.lock().remove(&self.number);
+    }
 }
 
 /// Reads frames of one connection into the inbox until it ends.
