@@ -1,4 +1,4 @@
-//! Names of types: each is defined in [`ROOMS_MAX`] crates of the product at most, so that a word means one thing. Those that were defined in
+//! Names of types: each is defined in [`CRATES_MAX`] crates of the product at most, so that a word means one thing. Those that were defined in
 //! more stand in [`KNOWN`], with the number of crates, which may only shrink.
 
 use crate::product::{ProductFile, above_tests};

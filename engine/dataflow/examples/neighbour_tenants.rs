@@ -1,4 +1,4 @@
-//! What a tenant of short queries gets beside one of endless queries with the same share.
+//! The processor time of a tenant of short queries beside one of endless queries with the same share.
 //!
 //! A client asks one query after the other, each some 200 µs of work handed to and fro between the executors; first alone, then beside
 //! eight endless queries of another tenant. Half the throughput it had alone is its part.

@@ -1,4 +1,4 @@
-//! Limits of users, tenants and the machine, the line before them, rules for runaway queries, and who overtakes whom.
+//! Limits of users, tenants and the machine, the admission queue, rules for runaway queries, and the order of admission.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;

@@ -1,4 +1,4 @@
-//! What a query tells of itself while it runs and after it; operators that wait for something outside.
+//! Figures of a query while it runs and after it; operators that wait for an external event.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;

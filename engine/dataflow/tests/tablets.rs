@@ -1,4 +1,4 @@
-//! Work is routed to who hosts its tablet; a skewed placement is mended while queries run, and none of them notices.
+//! Work is routed to the executor of its tablet; a skewed placement is rebalanced while queries run, without an effect on their answers.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;

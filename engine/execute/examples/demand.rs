@@ -1,4 +1,4 @@
-//! What is made where few rows are wanted: one case at a time, as often as is asked, so that instructions can be counted.
+//! The work of queries that need few rows: one case at a time, repeated as requested, so that instructions can be counted.
 //!
 //! `cargo run --release -p tanglewood-execute --example demand CASE REPEATS`; without a case it lists them with times. Every answer is
 //! held against the number of rows that the case must have.

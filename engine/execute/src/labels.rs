@@ -46,7 +46,7 @@ fn mentioned(filter: &LabelFilter) -> Vec<model::LabelId> {
 
 /// The result of the condition for all vertices of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum LabelVerdict {
     Unknown,
     AllPass,
     NonePass,
@@ -61,7 +61,7 @@ pub(crate) struct LabelCheck {
     /// By label set.
     known: Vec<Option<bool>>,
     /// By chunk.
-    chunks: Vec<Verdict>,
+    chunks: Vec<LabelVerdict>,
 }
 
 impl LabelCheck {
@@ -107,11 +107,11 @@ impl LabelCheck {
     #[inline]
     pub(crate) fn admits_end(&mut self, vertex: VertexId, snapshot: &Snapshot) -> Try<bool> {
         let chunk = vertex.chunk();
-        match self.chunks.get(chunk as usize).copied().unwrap_or(Verdict::Unknown) {
-            Verdict::AllPass => Ok(true),
-            Verdict::NonePass => Ok(false),
-            Verdict::Some => self.admits(vertex, snapshot),
-            Verdict::Unknown => self.judge(chunk, vertex, snapshot),
+        match self.chunks.get(chunk as usize).copied().unwrap_or(LabelVerdict::Unknown) {
+            LabelVerdict::AllPass => Ok(true),
+            LabelVerdict::NonePass => Ok(false),
+            LabelVerdict::Some => self.admits(vertex, snapshot),
+            LabelVerdict::Unknown => self.judge(chunk, vertex, snapshot),
         }
     }
     #[cold]
@@ -123,13 +123,13 @@ impl LabelCheck {
         let passing = sets.filter(|set| self.filter.accepts(catalog.labels_of(**set))).count();
         let at = chunk as usize;
         if self.chunks.len() <= at {
-            self.chunks.resize(at + 1, Verdict::Unknown);
+            self.chunks.resize(at + 1, LabelVerdict::Unknown);
         }
         self.chunks[at] = match passing {
-            _ if known == 0 => Verdict::Some,
-            0 => Verdict::NonePass,
-            count if count == known => Verdict::AllPass,
-            _ => Verdict::Some,
+            _ if known == 0 => LabelVerdict::Some,
+            0 => LabelVerdict::NonePass,
+            count if count == known => LabelVerdict::AllPass,
+            _ => LabelVerdict::Some,
         };
         self.admits(vertex, snapshot)
     }

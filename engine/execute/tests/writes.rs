@@ -1,4 +1,4 @@
-//! What writing clauses do to the graph, what they and the clauses above them see, and which mistakes they refuse.
+//! The effects of writing clauses on the graph, the state that they and the clauses above them see, and their errors.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::support;

@@ -283,7 +283,7 @@ impl GroupTable {
         let (Keys::Integers(held, null), Column::Int(values, _)) = (&mut self.keys, key.column()) else {
             return;
         };
-        let mut numbers = Numbers { held, null, len: &mut self.len, table: &mut self.table };
+        let mut numbers = GroupNumbers { held, null, len: &mut self.len, table: &mut self.table };
         if let Some((low, width)) = close_together(key, rows) {
             // Each integer is looked up once.
             let mut known = vec![NO_GROUP; width];
@@ -302,7 +302,7 @@ impl GroupTable {
 
     fn integer_group(&mut self, int: i64) -> u32 {
         let Keys::Integers(held, null) = &mut self.keys else { return 0 };
-        let mut numbers = Numbers { held, null, len: &mut self.len, table: &mut self.table };
+        let mut numbers = GroupNumbers { held, null, len: &mut self.len, table: &mut self.table };
         numbers.group(int, |int| int as u64)
     }
 
@@ -310,7 +310,7 @@ impl GroupTable {
         let (Keys::Vertices(held, null), Column::Vertex(values, _)) = (&mut self.keys, key.column()) else {
             return;
         };
-        let mut numbers = Numbers { held, null, len: &mut self.len, table: &mut self.table };
+        let mut numbers = GroupNumbers { held, null, len: &mut self.len, table: &mut self.table };
         numbers.groups(key, rows, (values, model::NO_VERTEX), |vertex| vertex.0, groups);
     }
 
@@ -489,14 +489,14 @@ fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {
 }
 
 /// A table keyed by bare numbers.
-struct Numbers<'a, T> {
+struct GroupNumbers<'a, T> {
     held: &'a mut Segments<T>,
     null: &'a mut Option<u32>,
     len: &'a mut usize,
     table: &'a mut Buckets,
 }
 
-impl<T: Copy + PartialEq> Numbers<'_, T> {
+impl<T: Copy + PartialEq> GroupNumbers<'_, T> {
     /// Adds the group of each row; that of null holds the filler.
     fn groups(
         &mut self,

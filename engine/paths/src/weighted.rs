@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 #[derive(Clone, Copy)]
-struct Touched {
+struct TouchedVertex {
     cost: f64,
     predecessor: u32,
     edge: u64,
@@ -56,7 +56,7 @@ pub struct WeightedShortest<A, W> {
     weights: Arc<W>,
     source: u32,
     target: Option<u32>,
-    touched: HashMap<u32, Touched, FixedState>,
+    touched: HashMap<u32, TouchedVertex, FixedState>,
     heap: BinaryHeap<Candidate>,
     /// In the order of cost.
     settled: Vec<u32>,
@@ -73,7 +73,7 @@ impl<A: Adjacency, W: Weights> WeightedShortest<A, W> {
     pub fn new(graph: A, source: u32, target: Option<u32>, weights: W) -> Result<Self, PathError> {
         let bound = graph.vertex_bound();
         checked_sources(&[source, target.unwrap_or(source)], bound)?;
-        let start = Touched { cost: 0.0, predecessor: source, edge: 0, is_settled: false };
+        let start = TouchedVertex { cost: 0.0, predecessor: source, edge: 0, is_settled: false };
         Ok(WeightedShortest {
             graph,
             weights: Arc::new(weights),
@@ -160,7 +160,8 @@ impl<A: Adjacency, W: Weights> WeightedShortest<A, W> {
                 by_cost.then((near.vertex, edge).cmp(&(entry.predecessor, entry.edge))) == Ordering::Less
             });
             if is_better && (known.is_some() || graph.admits_vertex(far)) {
-                touched.insert(far, Touched { cost, predecessor: near.vertex, edge, is_settled: false });
+                touched
+                    .insert(far, TouchedVertex { cost, predecessor: near.vertex, edge, is_settled: false });
                 if known.is_none_or(|entry| cost < entry.cost) {
                     heap.push(Candidate { cost, vertex: far });
                 }
@@ -209,7 +210,7 @@ impl<A: Adjacency, W: Weights> WeightedShortest<A, W> {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.touched.capacity() * (size_of::<(u32, Touched)>() + 1)
+        self.touched.capacity() * (size_of::<(u32, TouchedVertex)>() + 1)
             + self.heap.capacity() * size_of::<Candidate>()
             + self.settled.capacity() * 4
             + self.scratch.bytes()

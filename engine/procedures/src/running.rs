@@ -135,7 +135,7 @@ impl Output {
 }
 
 /// The vertices that take part, while they are listed.
-struct List {
+struct ListScan {
     chunks: Vec<ChunkNo>,
     next: usize,
     /// With the labels they begin with.
@@ -176,7 +176,7 @@ impl<S: Staged> Given<S> {
 }
 
 enum Phase<W: GraphWalk> {
-    List(Mutex<List>),
+    List(Mutex<ListScan>),
     Bfs(Box<Dispatcher<Within<W>>>),
     Cdlp(Box<Given<Propagation<Along<W>>>>),
     Lcc(Box<Given<Clustering<Along<W>>>>),
@@ -230,7 +230,7 @@ impl<W: GraphWalk> Running<W> {
         // From a source all that matters is which vertices are left out.
         let is_listed = settings.source.is_none() || settings.filter != LabelFilter::Any;
         let chunks = if is_listed { snapshot.scan_chunks(&settings.filter) } else { Vec::new() };
-        let list = List { chunks, next: 0, found: Vec::new(), scanned: Vec::new() };
+        let list = ListScan { chunks, next: 0, found: Vec::new(), scanned: Vec::new() };
         let phase = RwLock::new(Arc::new(Phase::List(Mutex::new(list))));
         Running { question, settings, snapshot: snapshot.clone(), along, against, phase }
     }
@@ -315,8 +315,8 @@ impl<W: GraphWalk> Running<W> {
     }
 
     /// Lists the vertices of one chunk; true once there are no more.
-    fn list(&self, list: &mut List) -> Result<bool, Failure> {
-        let List { chunks, next, found, scanned } = list;
+    fn list(&self, list: &mut ListScan) -> Result<bool, Failure> {
+        let ListScan { chunks, next, found, scanned } = list;
         let Some(chunk) = chunks.get(*next) else { return Ok(true) };
         *next += 1;
         scanned.clear();
@@ -335,7 +335,7 @@ impl<W: GraphWalk> Running<W> {
     }
 
     /// The vertices are known: now the algorithm.
-    fn begin(&self, list: &mut List) -> Result<Phase<W>, PathError> {
+    fn begin(&self, list: &mut ListScan) -> Result<Phase<W>, PathError> {
         let mut found = std::mem::take(&mut list.found);
         found.sort_unstable();
         let settings = &self.settings;

@@ -52,7 +52,7 @@ pub struct RelationDelta {
     pub come: Vec<Vec<Value>>,
 }
 
-type Parameters<'a> = Box<dyn Fn(&str) -> Option<Value> + Send + 'a>;
+type ParameterLookup<'a> = Box<dyn Fn(&str) -> Option<Value> + Send + 'a>;
 
 /// A program, its facts, and their consequences.
 ///
@@ -62,7 +62,7 @@ pub struct Evaluation<'a> {
     pub(crate) relations: Vec<Relation>,
     pub(crate) words: Words,
     parts: Vec<Part>,
-    parameters: Parameters<'a>,
+    parameters: ParameterLookup<'a>,
     /// Relations of the graph whose facts are read on demand; their tables hold only the facts that a change moves.
     pub(crate) is_read: Vec<bool>,
     /// Relations of the graph of which all facts were taken.

@@ -1,4 +1,4 @@
-//! What programs keep, counted: facts and bytes of each, after it was evaluated and while its facts come and go.
+//! Counts of the data that programs keep: facts and bytes of each, after it was evaluated and while its facts come and go.
 //!
 //! `bytes.rs` holds these accounts against the allocator, with some slack; here they are held as they are, so that a share that is counted wrongly
 //! shows. With `LEDGER=write` the page is written anew, to be read as any other change is.

@@ -1,4 +1,4 @@
-//! What an evaluation may take: memory of values, of derivations on their way and of groups; and that it can be ended at any time.
+//! Limits of an evaluation: memory of values, of derivations on their way and of groups; and that it can be ended at any time.
 
 use model::Value;
 use std::cell::Cell;

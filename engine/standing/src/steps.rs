@@ -12,7 +12,7 @@ use crate::view::View;
 use crate::weight::Weight;
 use model::Value;
 
-enum Operator {
+enum StepOperator {
     Arguments,
     Join(Box<JoinState>),
     Filter(StepNo, Vec<Evaluator>),
@@ -30,7 +30,7 @@ enum Operator {
 
 /// A list of steps and their states.
 pub(crate) struct Steps {
-    operators: Vec<Operator>,
+    operators: Vec<StepOperator>,
     /// Where a join's input comes from.
     inputs: Vec<StepNo>,
     output: StepNo,
@@ -38,22 +38,22 @@ pub(crate) struct Steps {
     moved: usize,
 }
 
-impl Weight for Operator {
+impl Weight for StepOperator {
     fn bytes_behind(&self) -> usize {
         match self {
-            Operator::Arguments
-            | Operator::Filter(..)
-            | Operator::Map(..)
-            | Operator::Unwind(..)
-            | Operator::Union(..) => 0,
-            Operator::Join(join) => join.bytes_behind(),
-            Operator::Distinct(_, distinct) => distinct.bytes_behind(),
-            Operator::Aggregate(.., aggregate) => aggregate.bytes_behind(),
-            Operator::Reach(_, reach) => reach.bytes_behind(),
-            Operator::Pair(_, pair) => pair.bytes_behind(),
-            Operator::Rounds(_, rounds) => rounds.bytes_behind(),
-            Operator::Top(_, top) => top.bytes_behind(),
-            Operator::Combine(.., combine) => combine.bytes_behind(),
+            StepOperator::Arguments
+            | StepOperator::Filter(..)
+            | StepOperator::Map(..)
+            | StepOperator::Unwind(..)
+            | StepOperator::Union(..) => 0,
+            StepOperator::Join(join) => join.bytes_behind(),
+            StepOperator::Distinct(_, distinct) => distinct.bytes_behind(),
+            StepOperator::Aggregate(.., aggregate) => aggregate.bytes_behind(),
+            StepOperator::Reach(_, reach) => reach.bytes_behind(),
+            StepOperator::Pair(_, pair) => pair.bytes_behind(),
+            StepOperator::Rounds(_, rounds) => rounds.bytes_behind(),
+            StepOperator::Top(_, top) => top.bytes_behind(),
+            StepOperator::Combine(.., combine) => combine.bytes_behind(),
         }
     }
 }
@@ -76,39 +76,41 @@ impl Steps {
         for step in steps {
             let mut from = 0;
             operators.push(match step.kind {
-                StepKind::Arguments => Operator::Arguments,
+                StepKind::Arguments => StepOperator::Arguments,
                 StepKind::Join(join) => {
                     from = join.input;
-                    Operator::Join(Box::new(JoinState::new(*join, surroundings)?))
+                    StepOperator::Join(Box::new(JoinState::new(*join, surroundings)?))
                 }
                 StepKind::Filter { input, predicates } => {
                     let all = predicates.iter().map(|one| surroundings.compile(one, &layouts[input]));
-                    Operator::Filter(input, all.collect::<Result<_, _>>()?)
+                    StepOperator::Filter(input, all.collect::<Result<_, _>>()?)
                 }
                 StepKind::Map { input, items } => {
                     let items = items.iter().map(|item| surroundings.compile(item, &layouts[input]));
-                    Operator::Map(input, items.collect::<Result<_, _>>()?)
+                    StepOperator::Map(input, items.collect::<Result<_, _>>()?)
                 }
                 StepKind::Unwind { input, list } => {
-                    Operator::Unwind(input, surroundings.compile(&list, &layouts[input])?)
+                    StepOperator::Unwind(input, surroundings.compile(&list, &layouts[input])?)
                 }
                 StepKind::Distinct { input, grouped, exact } => {
-                    Operator::Distinct(input, Distinct::new(layouts[input].len(), grouped, &exact))
+                    StepOperator::Distinct(input, Distinct::new(layouts[input].len(), grouped, &exact))
                 }
                 StepKind::Aggregate { input, keys, exact, calls, whole } => {
-                    Operator::Aggregate(input, whole, Aggregate::new(keys, &exact, calls))
+                    StepOperator::Aggregate(input, whole, Aggregate::new(keys, &exact, calls))
                 }
-                StepKind::Pair { input, walk, max } => Operator::Pair(input, Box::new(Pair::new(walk, max))),
+                StepKind::Pair { input, walk, max } => {
+                    StepOperator::Pair(input, Box::new(Pair::new(walk, max)))
+                }
                 StepKind::Rounds { input, body, walk } => {
-                    Operator::Rounds(input, Box::new(Rounds::new(*body, walk, surroundings)?))
+                    StepOperator::Rounds(input, Box::new(Rounds::new(*body, walk, surroundings)?))
                 }
-                StepKind::Reach { input, walk } => Operator::Reach(input, Reach::new(walk)),
+                StepKind::Reach { input, walk } => StepOperator::Reach(input, Reach::new(walk)),
                 StepKind::Top { input, group, keys, skip, limit } => {
-                    Operator::Top(input, Top::new(group, keys, skip, limit))
+                    StepOperator::Top(input, Top::new(group, keys, skip, limit))
                 }
-                StepKind::Union { left, right } => Operator::Union(left, right),
+                StepKind::Union { left, right } => StepOperator::Union(left, right),
                 StepKind::Combine { left, right, on, kind } => {
-                    Operator::Combine(left, right, Combine::new(&on, kind))
+                    StepOperator::Combine(left, right, Combine::new(&on, kind))
                 }
             });
             inputs.push(from);
@@ -125,23 +127,23 @@ impl Steps {
         let mut all: Vec<Changes> = Vec::with_capacity(self.operators.len());
         for (number, operator) in self.operators.iter_mut().enumerate() {
             let mut changes = match operator {
-                Operator::Arguments => arguments.clone(),
-                Operator::Join(join) => join.advance(turn, &all[self.inputs[number]])?,
-                Operator::Filter(input, conditions) => satisfying(conditions, all[*input].clone())?,
-                Operator::Map(input, items) => mapped(&all[*input], items)?,
-                Operator::Unwind(input, list) => unwound(turn.view, &all[*input], list)?,
-                Operator::Distinct(input, distinct) => distinct.advance(&all[*input]),
-                Operator::Aggregate(input, whole, aggregate) => {
+                StepOperator::Arguments => arguments.clone(),
+                StepOperator::Join(join) => join.advance(turn, &all[self.inputs[number]])?,
+                StepOperator::Filter(input, conditions) => satisfying(conditions, all[*input].clone())?,
+                StepOperator::Map(input, items) => mapped(&all[*input], items)?,
+                StepOperator::Unwind(input, list) => unwound(turn.view, &all[*input], list)?,
+                StepOperator::Distinct(input, distinct) => distinct.advance(&all[*input]),
+                StepOperator::Aggregate(input, whole, aggregate) => {
                     aggregate.advance(&all[*input], whole.map(|whole| &all[whole]))?
                 }
-                Operator::Pair(input, pair) => pair.advance(turn, &all[*input])?,
-                Operator::Rounds(input, rounds) => rounds.advance(turn, &all[*input])?,
-                Operator::Reach(input, reach) => reach.advance(turn, &all[*input])?,
-                Operator::Top(input, top) => top.advance(&all[*input]),
-                Operator::Union(left, right) => all[*left].iter().chain(&all[*right]).cloned().collect(),
-                Operator::Combine(left, right, combine) => combine.advance(&all[*left], &all[*right]),
+                StepOperator::Pair(input, pair) => pair.advance(turn, &all[*input])?,
+                StepOperator::Rounds(input, rounds) => rounds.advance(turn, &all[*input])?,
+                StepOperator::Reach(input, reach) => reach.advance(turn, &all[*input])?,
+                StepOperator::Top(input, top) => top.advance(&all[*input]),
+                StepOperator::Union(left, right) => all[*left].iter().chain(&all[*right]).cloned().collect(),
+                StepOperator::Combine(left, right, combine) => combine.advance(&all[*left], &all[*right]),
             };
-            let counted = if matches!(operator, Operator::Unwind(..)) { changes.len() } else { 0 };
+            let counted = if matches!(operator, StepOperator::Unwind(..)) { changes.len() } else { 0 };
             turn.view.count(changes.len() - counted)?;
             consolidate(&mut changes);
             self.moved += changes.iter().map(|(row, _)| row.whole_bytes()).sum::<usize>();

@@ -1,4 +1,4 @@
-//! The law of standing queries, in this crate alone: the differences that a reader was told up to a commit add up to what the query answers on
+//! The law of standing queries, in this crate alone: the differences that a reader received up to a commit add up to the answer of the query on
 //! the snapshot of that commit, asked of the executor. Random commits, made by the transaction itself; several queries in several places.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

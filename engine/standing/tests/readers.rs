@@ -1,4 +1,4 @@
-//! Readers of a place where others are at work: whoever drops, closes or subscribes can be ended, and readers are told what happened.
+//! Readers of a place where others are at work: threads that drop, close or subscribe can be ended, and readers get the reason.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use dataflow::watch::{self, Limited};

@@ -14,9 +14,9 @@ use std::sync::Arc;
 const CURSOR_ELEMENTS: usize = 256;
 
 /// Parameters of one call; the first of a name counts.
-type Parameters = Vec<(Object, Object)>;
+type CallParameters = Vec<(Object, Object)>;
 
-fn parameter<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p Object> {
+fn parameter<'p>(parameters: &'p CallParameters, name: &str) -> Option<&'p Object> {
     parameters.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
 }
 
@@ -61,7 +61,7 @@ impl Machine {
         }
     }
 
-    fn parameters(&self, call: &Call, traverser: &Traverser) -> Outcome<Parameters> {
+    fn parameters(&self, call: &Call, traverser: &Traverser) -> Outcome<CallParameters> {
         let mut all = Vec::new();
         for (name, given) in &call.named {
             all.extend(self.given(given, traverser)?.map(|value| (Object::String(name.clone()), value)));
@@ -85,7 +85,7 @@ impl Machine {
 
     fn search(
         &self,
-        parameters: &Parameters,
+        parameters: &CallParameters,
         traverser: &Traverser,
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
@@ -170,7 +170,7 @@ impl Machine {
         Ok(())
     }
 
-    fn degree(&self, vertex: VertexId, parameters: &Parameters) -> Outcome<i64> {
+    fn degree(&self, vertex: VertexId, parameters: &CallParameters) -> Outcome<i64> {
         let direction = match parameter(parameters, "direction") {
             None | Some(Object::Token(Token::In)) => Direction::In,
             Some(Object::Token(Token::Out)) => Direction::Out,
@@ -202,7 +202,7 @@ fn contains(value: &Object, wanted: &str) -> bool {
 }
 
 /// The services that match.
-fn listed(parameters: &Parameters) -> Vec<Object> {
+fn listed(parameters: &CallParameters) -> Vec<Object> {
     let only = parameter(parameters, "service").and_then(Object::as_str);
     let verbose = parameter(parameters, "verbose") == Some(&Object::Bool(true));
     let chosen = SERVICES.iter().filter(|(name, ..)| only.is_none_or(|only| only == *name));

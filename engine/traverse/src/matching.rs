@@ -11,7 +11,7 @@ use crate::traverser::Traverser;
 use gremlin::{Object, Token};
 
 /// Labels with their objects.
-type Bound = Vec<(Name, Object)>;
+type MatchBindings = Vec<(Name, Object)>;
 
 impl Machine {
     pub(crate) fn matches(
@@ -21,7 +21,7 @@ impl Machine {
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
         let all: Vec<&MatchPattern> = patterns.iter().collect();
-        let mut bound = Bound::new();
+        let mut bound = MatchBindings::new();
         let mut labels = Vec::new();
         patterns.iter().for_each(|pattern| labels_of(pattern, &mut labels));
         labels.sort();
@@ -58,9 +58,9 @@ impl Machine {
     fn solve(
         &self,
         patterns: &[&MatchPattern],
-        bound: Bound,
+        bound: MatchBindings,
         traverser: &Traverser,
-        found: &mut dyn FnMut(&Self, &Bound) -> Outcome<bool>,
+        found: &mut dyn FnMut(&Self, &MatchBindings) -> Outcome<bool>,
     ) -> Outcome<bool> {
         self.pause()?;
         if patterns.is_empty() {
@@ -124,7 +124,7 @@ impl Machine {
         }
     }
 
-    fn passes(&self, step: &Step, bound: &Bound, traverser: &Traverser) -> Outcome<bool> {
+    fn passes(&self, step: &Step, bound: &MatchBindings, traverser: &Traverser) -> Outcome<bool> {
         let mut out = Vec::new();
         let mut state = crate::pipeline::State::Nothing;
         self.step(step, &mut state, self.scope_of(bound, traverser), &mut out)?;
@@ -132,7 +132,7 @@ impl Machine {
     }
 
     /// A traverser whose path has the bindings.
-    fn scope_of(&self, bound: &Bound, traverser: &Traverser) -> Traverser {
+    fn scope_of(&self, bound: &MatchBindings, traverser: &Traverser) -> Traverser {
         let mut scope = traverser.clone();
         for (label, object) in bound {
             let known = self.scoped(label, traverser, Token::Last).ok().flatten();
@@ -145,7 +145,7 @@ impl Machine {
     }
 }
 
-fn is_ready(pattern: &MatchPattern, bound: &Bound) -> bool {
+fn is_ready(pattern: &MatchPattern, bound: &MatchBindings) -> bool {
     let has = |label: &Name| bound.iter().any(|(known, _)| known == label);
     match pattern {
         MatchPattern::Walk { start, .. } => has(start),

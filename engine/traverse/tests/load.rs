@@ -1,4 +1,4 @@
-//! A file of GraphSON goes into an empty graph, all of it or nothing, whoever else writes meanwhile.
+//! A file of GraphSON goes into an empty graph, all of it or nothing, also beside other writers.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use execute::watch::{self, Limited};

@@ -1,4 +1,4 @@
-//! What a strict read costs: four gates and three shards over TCP on loopback, in one process; quiet, and beside writers whose truth is PostgreSQL.
+//! The cost of a strict read: four gates and three shards over TCP on loopback, in one process; quiet, and beside writers whose truth is PostgreSQL.
 //!
 //! `cargo run --profile quick -p tanglewood-cluster --example strict_read [READS]`. A read asks one shard for one number. Each is checked against what was
 //! acknowledged before.

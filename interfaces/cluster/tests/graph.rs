@@ -292,7 +292,7 @@ fn statements_answer_as_on_one_machine() {
     // Labels are listed by their numbers, and a statement that writes nothing gives none in a cluster.
     for database in [&one, &cluster.gates[0]] {
         rows(database, "CREATE (:A:B:C:D {k: 99})", params! {});
-        // Enough to be folded into their chunk when all are written to.
+        // Enough to be compacted into their chunk when all are written to.
         rows(database, "UNWIND range(0, 299) AS i CREATE (:Many {i: i})", params! {});
     }
     let texts = [

@@ -1,5 +1,5 @@
-//! What needs the sequence of commits, at two gates over three shards: standing queries and subscriptions, the graph of an earlier moment, backups. Each gate has a
-//! replica of its own.
+//! Features that need the sequence of commits, at two gates over three shards: standing queries and subscriptions, the graph of an earlier moment,
+//! backups. Each gate has a replica of its own.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What a traversal costs beside its twin in Cypher, and on the traverser machine: `cargo run --release --example gremlin`
+//! The cost of a traversal beside its twin in Cypher, and on the traverser machine: `cargo run --release --example gremlin`
 #![allow(missing_docs)]
 
 use gremlin::{Bindings, Object, Request};

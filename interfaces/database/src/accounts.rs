@@ -121,23 +121,23 @@ struct Table {
     declared: Tenants,
     /// Entries that declare nothing.
     aside: Vec<SetAside>,
-    tenants: Numbers<String>,
-    users: Numbers<(TenantNo, String)>,
+    tenants: AccountNumbers<String>,
+    users: AccountNumbers<(TenantNo, String)>,
 }
 
 /// Numbers by name, from 0, up to a maximum.
-struct Numbers<K> {
+struct AccountNumbers<K> {
     names: Vec<K>,
     numbers: HashMap<K, u32, foldhash::fast::RandomState>,
 }
 
-impl<K> Default for Numbers<K> {
-    fn default() -> Numbers<K> {
-        Numbers { names: Vec::new(), numbers: HashMap::default() }
+impl<K> Default for AccountNumbers<K> {
+    fn default() -> AccountNumbers<K> {
+        AccountNumbers { names: Vec::new(), numbers: HashMap::default() }
     }
 }
 
-impl<K: Clone + Eq + std::hash::Hash> Numbers<K> {
+impl<K: Clone + Eq + std::hash::Hash> AccountNumbers<K> {
     /// The number of this name; beyond `count_max` all get 0.
     fn of(&mut self, name: &K, count_max: usize) -> u32 {
         if let Some(number) = self.numbers.get(name) {

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_places_or_times() {
+    fn moments_are_commit_versions_or_times() {
         assert_eq!(moment(&7.into()).unwrap(), Moment::CommitVersion(7));
         assert_eq!(moment(&"1970-01-01T00:00:01.5Z".into()).unwrap(), Moment::Time(1_500_000));
         assert_eq!(moment(&"1970-01-01T01:00:02+01:00".into()).unwrap(), Moment::Time(2_000_000));

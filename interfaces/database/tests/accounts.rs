@@ -1,4 +1,4 @@
-//! What a query is charged is what the allocator gave it: structure by structure, at several sizes.
+//! The bytes charged to a query are those of the allocator: structure by structure, at several sizes.
 //!
 //! The most that a query holds is found from outside: the least budget with which it passes. It must be no less than nine tenths of
 //! what the allocator gave beyond what was there before (less 64 KiB, for what is not worth an account), and no more than twice that.

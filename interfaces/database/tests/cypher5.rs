@@ -1,4 +1,4 @@
-//! What Cypher 5 has beyond openCypher: each function, operator and command with its answer.
+//! Additions of Cypher 5 to openCypher: each function, operator and command with its answer.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use tanglewood_database::{Database, MEMORY, Options, Params, Session, Value, params};

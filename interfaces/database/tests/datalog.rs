@@ -1,4 +1,4 @@
-//! Datalog as users write it: over the graph, over parameters and files, asked once or kept.
+//! Datalog as users write it: over the graph, over parameters and files, run once or kept as standing queries.
 
 #![allow(clippy::disallowed_methods)]
 

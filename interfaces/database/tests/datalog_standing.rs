@@ -1,4 +1,4 @@
-//! The law of kept Datalog programs: what a reader has accumulated at a commit is what Cypher, or the program asked anew, answers on the
+//! The law of kept Datalog programs: a reader's accumulated changes at a commit are the answer of Cypher, or of the program run anew, on the
 //! snapshot of that commit; with parameters, for each reader's own arguments.
 
 #![allow(clippy::disallowed_methods)]

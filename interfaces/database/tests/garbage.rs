@@ -1,4 +1,4 @@
-//! What only a reader still needed is gone soon after that reader, in a database that nobody writes to.
+//! Old versions that only a reader needed are freed soon after that reader, in a database without writers.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `CALL { … } IN TRANSACTIONS`: what is committed, what is kept, what is told.
+//! `CALL { … } IN TRANSACTIONS`: commits, kept rows, and reported rows.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use database::{Database, Error, Limits, MEMORY, Mode, Options, Params, Session, Value, params};

@@ -1,4 +1,4 @@
-//! What sessions must not do to each other, and what one request must not do to the house.
+//! Sessions must not affect each other, and one request must not end the process.
 #![allow(clippy::disallowed_methods)]
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Names that a graph does not take, and more than it may have: who makes one is told which limit it passes and what to do, and nothing of it is kept.
+//! Names that a graph does not take, and more than it may have: the error names the limit and a way out, and nothing is kept.
 
 use tanglewood_database::gremlin::GremlinOptions;
 use tanglewood_database::{Database, MEMORY, Options, Params, Session};

@@ -30,7 +30,8 @@ const TENANT: &str = "CREATE TENANT t SET MEMORY '24MB'";
 /// Vertices of the graph.
 const VERTICES: i64 = 3_000;
 
-struct House {
+/// A database, and how many writes were attempted and acknowledged.
+struct CountedWrites {
     database: Database,
     attempted: i64,
     acknowledged: i64,
@@ -155,9 +156,9 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
     }
 }
 
-impl House {
-    fn of(database: Database) -> House {
-        House { database, attempted: 0, acknowledged: 0 }
+impl CountedWrites {
+    fn of(database: Database) -> CountedWrites {
+        CountedWrites { database, attempted: 0, acknowledged: 0 }
     }
 
     /// Runs a chore with a failpoint; whether the database can be written to afterwards.
@@ -225,14 +226,14 @@ fn check(database: &Database) -> Result<i64, String> {
 }
 
 /// Places that a chore visits, and how often.
-fn visits(house: &mut House, chore: (&'static str, bool, Chore)) -> Vec<(String, u64)> {
-    house.run(chore, "nowhere", 1);
+fn visits(counted: &mut CountedWrites, chore: (&'static str, bool, Chore)) -> Vec<(String, u64)> {
+    counted.run(chore, "nowhere", 1);
     failpoint::panic_at("nowhere", 1, 1);
-    let database = house.database.clone();
+    let database = counted.database.clone();
     in_time(chore.0, move || chore.2(&mut session(&database)))
         .unwrap_or_else(|error| panic!("{}: {error}", chore.0));
-    house.attempted += i64::from(chore.1);
-    house.acknowledged += i64::from(chore.1);
+    counted.attempted += i64::from(chore.1);
+    counted.acknowledged += i64::from(chore.1);
     let visits = failpoint::visits().into_iter().map(|(place, count)| (place.to_string(), count)).collect();
     failpoint::clear();
     visits
@@ -256,10 +257,10 @@ fn a_panic_ends_the_request_that_met_it_and_nothing_else() {
     quietly();
     let database = Database::open(MEMORY, options()).unwrap();
     make(&database);
-    let mut house = House::of(database);
+    let mut counted = CountedWrites::of(database);
     let mut met = std::collections::BTreeMap::new();
     for chore in CHORES {
-        for (place, count) in visits(&mut house, chore) {
+        for (place, count) in visits(&mut counted, chore) {
             // Nothing is written after it: the next test has it.
             if place == "group is on disk" {
                 continue;
@@ -267,7 +268,7 @@ fn a_panic_ends_the_request_that_met_it_and_nothing_else() {
             let mut nths = vec![1, count.div_ceil(2), count];
             nths.dedup();
             for nth in nths {
-                house.run(chore, &place, nth);
+                counted.run(chore, &place, nth);
                 *met.entry(place.clone()).or_insert(0) += 1;
             }
         }

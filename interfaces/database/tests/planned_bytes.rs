@@ -1,4 +1,4 @@
-//! What a long text becomes while it is planned is charged to who asks, by an estimate that is held against the allocator.
+//! The memory of planning a long text is charged to the client, by an estimate that is compared with the allocator.
 
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params};
 

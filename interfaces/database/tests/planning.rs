@@ -1,4 +1,4 @@
-//! Planning a long text ends where its timeout or somebody wants it to, is listed meanwhile, and leaves the session as it was.
+//! Planning a long text ends at its timeout or when it is killed, is listed meanwhile, and leaves the session as it was.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};

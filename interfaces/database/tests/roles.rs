@@ -1,4 +1,4 @@
-//! Who may do what: roles and privileges, as users of every language meet them.
+//! Roles and privileges, as users of every language meet them.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "roles/matrix.rs"]

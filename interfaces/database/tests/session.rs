@@ -1,4 +1,4 @@
-//! What a program does with the library, from open to close.
+//! A program's use of the library, from open to close.
 #![allow(clippy::disallowed_methods)]
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A sub-query that is answered once for all rows that give it the same, against the same sub-query asked row by row.
+//! A sub-query that runs once for all rows with the same arguments, against the same sub-query run row by row.
 //!
 //! The twin is the statement without scopes (`CYPHER scopes = off`), where no answer is shared. The seed is printed; `SEED=…` replays one.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]

@@ -1,4 +1,4 @@
-//! A reader that goes on where it was loses nothing and is told nothing twice: from every mark, from the middle of a commit, after the
+//! A reader that resumes gets every change exactly once: from every mark, from the middle of a commit, after the
 //! database was opened again or its process was killed.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

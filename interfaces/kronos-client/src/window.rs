@@ -16,12 +16,12 @@ const OPEN_ITEMS_MAX: usize = BATCH_MAX;
 
 #[derive(Default)]
 pub(crate) struct Window {
-    open: Mutex<Open>,
+    open: Mutex<OpenRequest>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenRequest {
     /// The number of the first in the queue.
     first: u64,
     /// Items of each, and whether it is over.
@@ -55,7 +55,7 @@ impl Window {
     }
 }
 
-impl Open {
+impl OpenRequest {
     fn take(&mut self, items: usize) -> Option<u64> {
         let fits = self.requests.len() < OPEN_MAX && self.items + items <= OPEN_ITEMS_MAX;
         if !fits {
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn numbers_wait_for_the_oldest_open_one() {
-        let mut open = Open { first: 1, ..Open::default() };
+        let mut open = OpenRequest { first: 1, ..OpenRequest::default() };
         let numbers: Vec<u64> = (0..OPEN_MAX).map(|_| open.take(1).unwrap()).collect();
         assert_eq!((numbers[0], numbers[OPEN_MAX - 1]), (1, OPEN_MAX as u64));
         assert_eq!(open.take(1), None);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn large_answers_wait_for_each_other() {
-        let mut open = Open { first: 1, ..Open::default() };
+        let mut open = OpenRequest { first: 1, ..OpenRequest::default() };
         assert_eq!(open.take(OPEN_ITEMS_MAX - 1), Some(1));
         assert_eq!((open.take(1), open.take(1)), (Some(2), None));
         open.end(1);

@@ -1,4 +1,4 @@
-//! TLS, tokens, folders and lists of members that do not fit: who is let in, and what is refused how.
+//! TLS, tokens, folders and lists of members that do not fit: authentication, and the errors of refused calls.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! A panic in a step of the replica ends the service with its reason, whoever made the step; what was acknowledged is there after a restart.
+//! A panic in a step of the replica ends the service with its reason, on every thread; acknowledged changes are there after a restart.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};

@@ -29,35 +29,35 @@ struct Unfit {
     path: Vec<String>,
 }
 
-enum Fault {
+enum ParamFault {
     Unfit(Box<Unfit>),
     Raised(PyErr),
 }
 
-impl From<Error> for Fault {
-    fn from(error: Error) -> Fault {
-        Fault::Unfit(Box::new(Unfit { error, path: Vec::new() }))
+impl From<Error> for ParamFault {
+    fn from(error: Error) -> ParamFault {
+        ParamFault::Unfit(Box::new(Unfit { error, path: Vec::new() }))
     }
 }
 
-impl From<PyErr> for Fault {
-    fn from(raised: PyErr) -> Fault {
-        Fault::Raised(raised)
+impl From<PyErr> for ParamFault {
+    fn from(raised: PyErr) -> ParamFault {
+        ParamFault::Raised(raised)
     }
 }
 
-impl From<ValueTooLarge> for Fault {
-    fn from(error: ValueTooLarge) -> Fault {
+impl From<ValueTooLarge> for ParamFault {
+    fn from(error: ValueTooLarge) -> ParamFault {
         unfit(error.to_string(), Some(error.hint().to_string())).into()
     }
 }
 
-impl Fault {
-    fn under(self, step: impl FnOnce() -> String) -> Fault {
+impl ParamFault {
+    fn under(self, step: impl FnOnce() -> String) -> ParamFault {
         match self {
-            Fault::Unfit(mut inner) => {
+            ParamFault::Unfit(mut inner) => {
                 inner.path.push(step());
-                Fault::Unfit(inner)
+                ParamFault::Unfit(inner)
             }
             raised => raised,
         }
@@ -85,10 +85,10 @@ pub fn params(given: Option<&Bound<'_, PyAny>>, home: ProcessDatabase) -> PyResu
     Ok(params)
 }
 
-fn told(py: Python<'_>, name: &str, fault: Fault) -> PyErr {
+fn told(py: Python<'_>, name: &str, fault: ParamFault) -> PyErr {
     match fault {
-        Fault::Raised(error) => error,
-        Fault::Unfit(unfit) => {
+        ParamFault::Raised(error) => error,
+        ParamFault::Unfit(unfit) => {
             let Unfit { mut error, path } = *unfit;
             let steps: String = path.into_iter().rev().collect();
             error.message = format!("parameter ${name}{steps}: {}", error.message);
@@ -101,7 +101,7 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().fully_qualified_name().map_or_else(|_| "an object".into(), |name| name.to_string())
 }
 
-fn value(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Result<Value, Fault> {
+fn value(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Result<Value, ParamFault> {
     if object.is_none() {
         return Ok(Value::Null);
     }
@@ -139,7 +139,7 @@ fn value(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Resu
 }
 
 /// An object of none of the plain types.
-fn other(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Result<Value, Fault> {
+fn other(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Result<Value, ParamFault> {
     let py = object.py();
     // Subclasses may know more than their bases: pandas has nanoseconds.
     let is_instant = object.is_exact_instance_of::<PyDateTime>()
@@ -192,15 +192,15 @@ fn items<'py>(
     items: impl Iterator<Item = Bound<'py, PyAny>>,
     home: ProcessDatabase,
     depth: usize,
-) -> Result<Value, Fault> {
+) -> Result<Value, ParamFault> {
     let one = |(at, item): (usize, Bound<'py, PyAny>)| {
         value(&item, home, depth + 1).map_err(|fault| fault.under(|| format!("[{at}]")))
     };
-    let values = items.enumerate().map(one).collect::<Result<Vec<_>, Fault>>()?;
+    let values = items.enumerate().map(one).collect::<Result<Vec<_>, ParamFault>>()?;
     Ok(Value::try_list(values)?)
 }
 
-fn entries(dict: &Bound<'_, PyDict>, home: ProcessDatabase, depth: usize) -> Result<Value, Fault> {
+fn entries(dict: &Bound<'_, PyDict>, home: ProcessDatabase, depth: usize) -> Result<Value, ParamFault> {
     let mut map = Map::new();
     for (key, item) in dict.iter() {
         let Ok(name) = key.cast::<PyString>() else {
@@ -214,7 +214,7 @@ fn entries(dict: &Bound<'_, PyDict>, home: ProcessDatabase, depth: usize) -> Res
     Ok(Value::Map(MapValue::new(map)?))
 }
 
-fn not_unicode(raised: PyErr) -> Fault {
+fn not_unicode(raised: PyErr) -> ParamFault {
     Python::attach(|py| match raised.is_instance_of::<PyUnicodeEncodeError>(py) {
         true => {
             let hint = "encode it as bytes, or replace what is no character".to_string();
@@ -224,7 +224,7 @@ fn not_unicode(raised: PyErr) -> Fault {
     })
 }
 
-fn too_wide(raised: PyErr) -> Fault {
+fn too_wide(raised: PyErr) -> ParamFault {
     Python::attach(|py| match raised.is_instance_of::<PyOverflowError>(py) {
         true => {
             let hint = "integers of the graph have 64 bits: use float(x) or str(x)".to_string();

@@ -1,4 +1,4 @@
-//! Bolt without a socket: who may say what when, and what is answered.
+//! Bolt without a socket: which messages are allowed in which state, and their answers.
 #![allow(clippy::disallowed_methods)]
 
 use crate::common;

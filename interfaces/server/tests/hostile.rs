@@ -1,4 +1,4 @@
-//! Clients that mean harm, or are broken: each meets a named limit, is told so where it can be, and leaves nothing behind.
+//! Clients that mean harm, or are broken: each meets a named limit, gets an error where the protocol allows it, and leaves nothing behind.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common;

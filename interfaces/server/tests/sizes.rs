@@ -1,4 +1,4 @@
-//! What clients send, as deep and as wide as it can be written: values, parameters and whole messages, below, at and above every limit of
+//! Messages of clients, as deep and as wide as they can be written: values, parameters and whole messages, below, at and above every limit of
 //! nesting, of parts and of bytes, through real sockets. Each is answered rightly or refused with a reason, and the server goes on.
 //!
 //! One generator makes all of it: [`shapes`] says what is sent, [`written`] how each interface's clients write it.

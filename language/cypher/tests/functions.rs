@@ -1,4 +1,4 @@
-//! Every function with each kind of value: whether it is taken, and what type is told of its result. The expected lines are in
+//! Every function with each kind of value: whether it is accepted, and the inferred type of its result. The expected lines are in
 //! `tests/golden/functions.txt`; `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Bit of each bound column.
-type Bound = u32;
+type BoundColumns = u32;
 
 /// The program that answers the question and computes nothing that it does not need. Without a question, the program itself.
 pub fn focus(program: &Program) -> Program {
@@ -103,14 +103,14 @@ struct Rewrite {
     recursive: BTreeSet<RelationNo>,
     /// Relations that are computed whole.
     whole: BTreeSet<RelationNo>,
-    adorned: HashMap<(RelationNo, Bound), Copy>,
+    adorned: HashMap<(RelationNo, BoundColumns), Copy>,
     /// Number of copies of each relation that has some.
     copies: HashMap<RelationNo, usize>,
     /// Rules for magic relations, by [`mark`].
     magic: HashMap<u64, Vec<usize>>,
     /// Literals and columns of the rules.
     terms: usize,
-    queue: VecDeque<(RelationNo, Bound)>,
+    queue: VecDeque<(RelationNo, BoundColumns)>,
 }
 
 /// A hash of a rule: equal rules have the same.
@@ -130,7 +130,7 @@ fn mark(rule: &Rule) -> u64 {
 }
 
 /// Columns that hold a value, or a variable of these.
-fn bound_of(terms: &[Term], known: &BTreeSet<usize>) -> Bound {
+fn bound_of(terms: &[Term], known: &BTreeSet<usize>) -> BoundColumns {
     let is_bound = |term: &Term| match term {
         Term::Any => false,
         Term::Slot(slot) => known.contains(slot),
@@ -139,7 +139,7 @@ fn bound_of(terms: &[Term], known: &BTreeSet<usize>) -> Bound {
     terms.iter().enumerate().filter(|(_, term)| is_bound(term)).map(|(column, _)| 1 << column).sum()
 }
 
-fn picked(terms: &[Term], bound: Bound) -> Vec<Term> {
+fn picked(terms: &[Term], bound: BoundColumns) -> Vec<Term> {
     terms
         .iter()
         .enumerate()
@@ -189,7 +189,7 @@ impl Rewrite {
         self.program.relations.push(Relation { name: name.into(), arity, source });
         self.program.relations.len() - 1
     }
-    fn adorned(&mut self, relation: RelationNo, bound: Bound) -> Copy {
+    fn adorned(&mut self, relation: RelationNo, bound: BoundColumns) -> Copy {
         if let Some(copy) = self.adorned.get(&(relation, bound)) {
             return *copy;
         }
@@ -205,7 +205,7 @@ impl Rewrite {
         Copy { own, magic }
     }
     /// A rule of a copy, and the rules for the bindings that its body passes on.
-    fn rule(&mut self, rule: &Rule, bound: Bound) {
+    fn rule(&mut self, rule: &Rule, bound: BoundColumns) {
         let copy = self.adorned(rule.head.relation, bound);
         let mut body = Vec::new();
         if bound != 0 {
@@ -259,7 +259,7 @@ impl Rewrite {
         best.map_or(0, |(at, _)| at)
     }
     /// The relation to read with these columns bound: a copy, or the whole.
-    fn relation(&mut self, relation: RelationNo, bound: Bound) -> RelationNo {
+    fn relation(&mut self, relation: RelationNo, bound: BoundColumns) -> RelationNo {
         let is_full = !self.adorned.contains_key(&(relation, bound))
             && self.copies.get(&relation).is_some_and(|copies| *copies >= COPIES_MAX);
         if is_full || (bound == 0 && self.recursive.contains(&relation)) {

@@ -9,7 +9,7 @@ use model::Value;
 use std::sync::Arc;
 use text::Span;
 
-type Parsed<T> = Result<T, DatalogError>;
+type ParseResult<T> = Result<T, DatalogError>;
 
 struct Parser {
     tokens: Vec<Spanned>,
@@ -21,7 +21,7 @@ struct Parser {
     questions: usize,
 }
 
-pub(crate) fn parse(text: &str) -> Parsed<Vec<Clause>> {
+pub(crate) fn parse(text: &str) -> ParseResult<Vec<Clause>> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the program is longer than {TEXT_BYTES_MAX} bytes");
         return Err(DatalogError::new(ErrorKind::Limit, message, Span::default())
@@ -64,7 +64,7 @@ impl Parser {
     fn is_sign(&self, ahead: usize, sign: &str) -> bool {
         matches!(self.peek_at(ahead), Token::Sign(found) if *found == sign)
     }
-    fn expect(&mut self, sign: &str, after: &str) -> Parsed<()> {
+    fn expect(&mut self, sign: &str, after: &str) -> ParseResult<()> {
         if self.eat(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}` {after}"))) }
     }
     fn unexpected(&self, wanted: &str) -> DatalogError {
@@ -81,7 +81,7 @@ impl Parser {
     }
 
     /// Takes an operator, of which a clause has not too many: expressions are walked by recursion.
-    fn operator(&mut self) -> Parsed<()> {
+    fn operator(&mut self) -> ParseResult<()> {
         self.operators += 1;
         if self.operators > OPERATORS_MAX {
             let message = format!("more than {OPERATORS_MAX} operators in one rule");
@@ -90,7 +90,7 @@ impl Parser {
         self.advance();
         Ok(())
     }
-    fn clause(&mut self) -> Parsed<Clause> {
+    fn clause(&mut self) -> ParseResult<Clause> {
         self.operators = 0;
         if self.eat("?-") {
             let atom = self.atom()?;
@@ -123,7 +123,7 @@ impl Parser {
         Ok(Clause::Rule { head, body })
     }
     /// `.input name(columns, from)`
-    fn input(&mut self) -> Parsed<Clause> {
+    fn input(&mut self) -> ParseResult<Clause> {
         let start = self.span();
         self.advance();
         self.advance();
@@ -164,7 +164,7 @@ impl Parser {
         let dotted = self.is_sign(1, ".") && is_name(2) && opens(3) && joined();
         (is_name(0) && (opens(1) || dotted)) || (self.is_sign(0, "_") && dotted)
     }
-    fn relation_name(&mut self) -> Parsed<SaidName> {
+    fn relation_name(&mut self) -> ParseResult<SaidName> {
         let is_any = self.is_sign(0, "_") && self.is_sign(1, ".");
         let first: Arc<str> = match self.peek() {
             Token::Name(name) => name.as_str().into(),
@@ -185,7 +185,7 @@ impl Parser {
         }
         Ok(SaidName { first, second })
     }
-    fn atom(&mut self) -> Parsed<SaidAtom> {
+    fn atom(&mut self) -> ParseResult<SaidAtom> {
         let start = self.span();
         let name = self.relation_name()?;
         self.expect("(", "after the relation's name")?;
@@ -206,7 +206,7 @@ impl Parser {
         }
         Ok(SaidAtom { name, terms, span })
     }
-    fn literal(&mut self) -> Parsed<SaidLiteral> {
+    fn literal(&mut self) -> ParseResult<SaidLiteral> {
         let says_not = matches!(self.peek(), Token::Name(name) if name.eq_ignore_ascii_case("not"))
             && !self.is_sign(1, "(");
         if self.is_sign(0, "!") || says_not {
@@ -240,7 +240,7 @@ impl Parser {
         Ok(SaidLiteral::Compare(order, left, self.expr()?))
     }
 
-    fn expr(&mut self) -> Parsed<SaidExpr> {
+    fn expr(&mut self) -> ParseResult<SaidExpr> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let message = format!("more than {DEPTH_MAX} parentheses in one another");
@@ -260,7 +260,7 @@ impl Parser {
         self.depth -= 1;
         Ok(left)
     }
-    fn product(&mut self) -> Parsed<SaidExpr> {
+    fn product(&mut self) -> ParseResult<SaidExpr> {
         let mut left = self.factor()?;
         loop {
             let operator = match self.peek() {
@@ -274,7 +274,7 @@ impl Parser {
             left = binary(operator, left, right);
         }
     }
-    fn factor(&mut self) -> Parsed<SaidExpr> {
+    fn factor(&mut self) -> ParseResult<SaidExpr> {
         let start = self.span();
         if self.is_sign(0, "-") {
             let mut signs = 0;
@@ -296,7 +296,7 @@ impl Parser {
         }
         self.primary()
     }
-    fn primary(&mut self) -> Parsed<SaidExpr> {
+    fn primary(&mut self) -> ParseResult<SaidExpr> {
         let start = self.span();
         if let (Token::Name(name), true) = (self.peek().clone(), self.is_sign(1, "(")) {
             return self.aggregate(&name);
@@ -330,7 +330,7 @@ impl Parser {
         };
         Ok(SaidExpr { said, span: start })
     }
-    fn aggregate(&mut self, name: &str) -> Parsed<SaidExpr> {
+    fn aggregate(&mut self, name: &str) -> ParseResult<SaidExpr> {
         let start = self.span();
         let kind = match name.to_ascii_lowercase().as_str() {
             "count" => AggregateKind::Count,

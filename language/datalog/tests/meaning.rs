@@ -1,4 +1,4 @@
-//! What a text means beside what is made of it: random programs are carried out as they are written, over every combination of facts, and
+//! The meaning of a text beside its evaluation: random programs are carried out as they are written, over every combination of facts, and
 //! so is what `compile` makes of their text, what `focus` leaves of that for a question, and what `share` makes of it for all arguments.
 //! Whole numbers only. Replay one case with `TANGLEWOOD_SEED=n`.
 #![allow(clippy::disallowed_methods)]

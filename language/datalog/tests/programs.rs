@@ -1,4 +1,4 @@
-//! Programs as they are read: what is refused and why, what a question leaves of a program, and that no text makes the room panic.
+//! Parsing of programs: errors and their reasons, programs specialised for a question, and no panic for any text.
 
 use tanglewood_datalog::{ErrorKind, Literal, Program, Source, compile, focus};
 

@@ -1,4 +1,4 @@
-//! What the algebra makes of traversals: the plan of each, or that it has none and is walked step by step. The expected plans are in
+//! Traversals lowered to the algebra: the plan of each, or that it has none and is walked step by step. The expected plans are in
 //! `tests/lowered.txt`; `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
 #![allow(clippy::disallowed_methods)]
 

@@ -1,4 +1,4 @@
-//! What becomes of statements of Cypher: each with its plan, the rows that are expected of each node, and the ways that were chosen, once with
+//! Plans of Cypher statements: each with its plan, the rows that are expected of each node, and the ways that were chosen, once with
 //! figures of a graph and once with nothing known of it.
 //!
 //! `explained.txt` has the statements, and behind each both plans. With `TANGLEWOOD_BLESS=1` it is written anew, and the difference is then read

@@ -1,4 +1,4 @@
-//! What each rewrite makes of a plan, as text. The expected plans are in `tests/plans/`; `TANGLEWOOD_BLESS=1` writes them anew,
+//! Each rewrite's effect on a plan, as text. The expected plans are in `tests/plans/`; `TANGLEWOOD_BLESS=1` writes them anew,
 //! and the difference is then read like code.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

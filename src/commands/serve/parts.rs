@@ -1,4 +1,4 @@
-//! What a server makes of its settings before it opens a database or listens: everything that can fail by the settings alone.
+//! The parts of a server that are built from its settings before it opens a database or listens: all errors that depend on the settings alone.
 //!
 //! `serve` starts by it, and `config check` looks by it, so the one refuses what the other does. What only the machine can tell is not here: whether
 //! a database opens, whether an address is free, whether there are users.
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doors_collide_where_the_system_says_so() {
+    fn addresses_collide_where_the_system_says_so() {
         let of = |text: &str| text.parse::<SocketAddr>().unwrap();
         for (one, other, outcome) in [
             ("127.0.0.1:1", "127.0.0.1:1", true),

@@ -19,7 +19,7 @@ use store::{Built, LabelFilter, Snapshot, StoreError};
 /// Label sets that vertices of one space have.
 pub(crate) type LabelSets = BTreeSet<Vec<LabelId>>;
 
-enum Way {
+enum IdLookup {
     Index(IndexId),
     Read(IdMap),
 }
@@ -27,7 +27,7 @@ enum Way {
 /// How ids of each space are found in a snapshot.
 pub(crate) struct Existing {
     snapshot: Snapshot,
-    ways: Vec<Vec<Way>>,
+    ways: Vec<Vec<IdLookup>>,
     /// Vertices that were found.
     used: Mutex<HashSet<u32, FixedState>>,
     /// By space: was any id found neither here nor in the files?
@@ -135,8 +135,8 @@ impl Existing {
     pub fn find(&self, space: SpaceNo, id: Id<'_>) -> Result<Option<u32>, StoreError> {
         for way in &self.ways[space] {
             let found = match way {
-                Way::Index(index) => self.seek(*index, id)?,
-                Way::Read(map) => map.get(id),
+                IdLookup::Index(index) => self.seek(*index, id)?,
+                IdLookup::Read(map) => map.get(id),
             };
             if let Some(vertex) = found {
                 self.used.lock().insert(vertex);
@@ -203,7 +203,7 @@ fn may_hold(built: &Built, id: &KeptId, key: KeyId, labels: &BTreeSet<LabelId>) 
     Ok(false)
 }
 
-fn ways(snapshot: &Snapshot, space: &Space, label_sets: &LabelSets) -> Result<Vec<Way>, StoreError> {
+fn ways(snapshot: &Snapshot, space: &Space, label_sets: &LabelSets) -> Result<Vec<IdLookup>, StoreError> {
     if snapshot.statistics().vertices() == 0 {
         return Ok(Vec::new());
     }
@@ -214,7 +214,7 @@ fn ways(snapshot: &Snapshot, space: &Space, label_sets: &LabelSets) -> Result<Ve
         let unique = catalog.indexes().iter().filter(|index| index.unique && index.keys.len() == 1);
         let unique =
             unique.filter(|index| matches!(index.target, SchemaTarget::Vertices(label) if fits(label)));
-        return Ok(unique.map(|index| Way::Index(index.id)).collect());
+        return Ok(unique.map(|index| IdLookup::Index(index.id)).collect());
     }
     let Some(key) = space.key else { return Ok(Vec::new()) };
     let (mut indexes, mut unindexed) = (Vec::new(), Vec::new());
@@ -233,9 +233,9 @@ fn ways(snapshot: &Snapshot, space: &Space, label_sets: &LabelSets) -> Result<Ve
     unindexed.sort_unstable();
     unindexed.dedup();
     unindexed.retain(|label| snapshot.statistics().vertices_with_label(*label) > 0);
-    let mut ways: Vec<Way> = indexes.into_iter().map(Way::Index).collect();
+    let mut ways: Vec<IdLookup> = indexes.into_iter().map(IdLookup::Index).collect();
     for label in unindexed {
-        ways.push(Way::Read(read(snapshot, label, key)?));
+        ways.push(IdLookup::Read(read(snapshot, label, key)?));
     }
     Ok(ways)
 }

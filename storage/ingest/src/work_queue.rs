@@ -14,12 +14,12 @@ const WAITING_MANY: usize = 16;
 const WAITING_MAX: usize = 32;
 
 /// A job and a block of it.
-type Number = (usize, usize);
+type PartNumber = (usize, usize);
 
 struct State<T> {
-    due: Number,
+    due: PartNumber,
     /// None for a block of which nothing could be parsed.
-    waiting: BTreeMap<Number, Option<T>>,
+    waiting: BTreeMap<PartNumber, Option<T>>,
     /// Blocks of each job, once they were all cut.
     ends: Vec<Option<usize>>,
     handing_on: bool,

@@ -1,4 +1,4 @@
-//! Whatever is wrong with the input: a clear error, and the database as it was.
+//! Every fault of the input gives a clear error, and leaves the database as it was.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;

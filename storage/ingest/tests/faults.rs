@@ -1,4 +1,4 @@
-//! Whatever the disk does at any step of an import: all of it is there, or none of it, and work goes on.
+//! A disk fault at any step of an import: the import is there whole or not at all, and the database works on.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;

@@ -1,4 +1,4 @@
-//! What a value says that it holds on the heap is what the allocator gave for it.
+//! The heap bytes that a value reports are those of the allocator.
 
 use std::sync::Arc;
 use tanglewood_model::temporal::Duration;

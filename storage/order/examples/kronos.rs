@@ -1,4 +1,4 @@
-//! What the event graph costs in process: `cargo run --release -p tanglewood-order --example kronos`.
+//! The cost of the event graph in process: `cargo run --release -p tanglewood-order --example kronos`.
 //!
 //! Orders assigned between fresh pairs, questions along chains, bytes an event, and collection of a chain; every answer is checked.
 #![allow(clippy::disallowed_methods, reason = "an example measures time")]

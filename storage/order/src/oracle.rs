@@ -45,14 +45,14 @@ pub struct Oracle {
 #[cfg_attr(feature = "kronos", derive(Serialize, Deserialize))]
 struct Chain {
     /// By counter.
-    events: VecDeque<Event>,
+    events: VecDeque<OracleEvent>,
     /// The past of the last event forgotten.
     forgotten: Box<[u64]>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "kronos", derive(Serialize, Deserialize))]
-struct Event {
+struct OracleEvent {
     counter: u64,
     past: Box<[u64]>,
 }
@@ -140,7 +140,7 @@ impl Oracle {
         assert!(counter > chain.forgotten[stamp.gatekeeper], "{stamp} was forgotten");
         let found = chain.events.binary_search_by_key(&counter, |event| event.counter);
         if let Err(at) = found {
-            chain.events.insert(at, Event { counter, past });
+            chain.events.insert(at, OracleEvent { counter, past });
             self.events += 1;
         }
         found.is_err()

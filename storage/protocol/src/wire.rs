@@ -31,7 +31,7 @@ pub fn encode_entry(from: Node, message: &Message) -> Vec<u8> {
 }
 
 fn encode_as(version: u8, from: Node, message: &Message) -> Vec<u8> {
-    let mut to = Writer(Vec::with_capacity(64));
+    let mut to = WireWriter(Vec::with_capacity(64));
     to.u8(version);
     to.node(from);
     to.u64(message.epoch);
@@ -65,9 +65,9 @@ fn decode_as(version: u8, bytes: &[u8]) -> Option<(Node, Message)> {
     from.0.is_empty().then_some((sender, Message { epoch, body }))
 }
 
-struct Writer(Vec<u8>);
+struct WireWriter(Vec<u8>);
 
-impl Writer {
+impl WireWriter {
     fn u8(&mut self, value: u8) {
         self.0.push(value);
     }
@@ -83,11 +83,11 @@ impl Writer {
     fn bool(&mut self, value: bool) {
         self.u8(u8::from(value));
     }
-    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Writer, &T)) {
+    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut WireWriter, &T)) {
         self.u32(items.len() as u32);
         items.iter().for_each(|item| each(self, item));
     }
-    fn option<T>(&mut self, value: Option<&T>, each: impl FnOnce(&mut Writer, &T)) {
+    fn option<T>(&mut self, value: Option<&T>, each: impl FnOnce(&mut WireWriter, &T)) {
         self.bool(value.is_some());
         if let Some(value) = value {
             each(self, value);
@@ -140,7 +140,7 @@ impl Writer {
             Body::Item(item) => {
                 self.u64(item.number);
                 self.stamp(&item.stamp);
-                self.option(item.record.as_deref(), Writer::record);
+                self.option(item.record.as_deref(), WireWriter::record);
             }
             Body::Pin { read, request, query } => {
                 self.stamp(read);
@@ -178,7 +178,7 @@ impl Writer {
                     to.list(shards, |to, shard| to.u16(*shard));
                 });
                 self.option(taken.as_ref(), |to, taken| {
-                    to.list(taken, |to, stamp| to.option(stamp.as_ref(), Writer::stamp));
+                    to.list(taken, |to, stamp| to.option(stamp.as_ref(), WireWriter::stamp));
                 });
             }
             Body::Settled { next, commit_version, frontier } => {

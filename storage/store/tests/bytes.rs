@@ -1,4 +1,4 @@
-//! What a snapshot says that it holds in memory, part by part, is what the allocator gave for it.
+//! The bytes that a snapshot reports, part by part, are those of the allocator.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;

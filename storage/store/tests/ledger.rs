@@ -1,4 +1,4 @@
-//! What a snapshot says of itself, counted: bytes in memory part by part, what statistics know of each index, and estimates of ranges beside what there
+//! Reported figures of a snapshot: bytes in memory part by part, what statistics know of each index, and estimates of ranges beside what there
 //! is; over random changes, compactions and imports.
 //!
 //! `bytes.rs` holds the bytes against the allocator, with some slack; here they are held as they are, so that a share that is counted wrongly shows.

@@ -1,4 +1,4 @@
-//! What transactions share before they commit: names and ids, handed out to many threads at once.
+//! State that transactions share before they commit: names and ids, handed out to many threads at once.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;

@@ -1,4 +1,4 @@
-//! What large commits cost: groups of random new edges on a graph of a million vertices and ten million edges, in memory.
+//! The cost of large commits: groups of random new edges on a graph of a million vertices and ten million edges, in memory.
 //!
 //! `cargo run --release -p tanglewood-transact --example changes -- [GROUPS] [CHANGES]`: prints the time a group takes to be written into a
 //! transaction and to be committed, median and worst, and checks that all edges are there, at both ends.

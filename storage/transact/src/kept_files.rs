@@ -52,9 +52,9 @@ impl Inner {
 }
 
 /// The content of a lease; its last holder rings the bell.
-struct Ended(Arc<Bell>);
+struct EndedSignal(Arc<Bell>);
 
-impl Drop for Ended {
+impl Drop for EndedSignal {
     fn drop(&mut self) {
         self.0.rung.store(true, Ordering::Release);
         let waker = self.0.waker.lock().clone();
@@ -94,7 +94,7 @@ impl Files {
         self.lease(&mut inner, files)
     }
     fn lease(&self, inner: &mut Inner, files: BTreeSet<u32>) -> Lease {
-        let lease: Lease = Arc::new(Ended(self.ended.clone()));
+        let lease: Lease = Arc::new(EndedSignal(self.ended.clone()));
         inner.leases.retain(|(lease, _)| lease.strong_count() > 0);
         inner.leases.push((Arc::downgrade(&lease), files));
         lease

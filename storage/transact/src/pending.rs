@@ -195,10 +195,10 @@ impl Shared {
 
     /// Leads one group, and sees to it that the next is led.
     fn lead(&self) {
-        let landing = self.publish_all();
+        let outcome = self.publish_all();
         // First, since the disk waits for it.
-        landing.next.as_ref().inspect(|next| self.hand_over(next));
-        landing.tell();
+        outcome.next.as_ref().inspect(|next| self.hand_over(next));
+        outcome.tell();
     }
 
     /// Lets the log's thread lead on, or without one the first waiting thread.
@@ -229,12 +229,12 @@ impl Shared {
     /// and open its folder again.
     fn lead_to_the_end(self: Arc<Shared>) {
         loop {
-            let landing = self.publish_all();
-            if landing.next.is_none() {
+            let outcome = self.publish_all();
+            if outcome.next.is_none() {
                 drop(self);
-                return landing.tell();
+                return outcome.tell();
             }
-            landing.tell();
+            outcome.tell();
         }
     }
 
@@ -256,7 +256,7 @@ impl Shared {
         });
         match outcome.unwrap_or_else(|panicked| Err(DurableError::Poisoned { cause: panicked.to_string() })) {
             Ok(()) => match caught(|| self.landed(group.len(), bytes)) {
-                Ok(landing) => landing,
+                Ok(outcome) => outcome,
                 Err(panicked) => self.stop(&panicked),
             },
             Err(error) => self.fail(group.len(), &error),

@@ -38,12 +38,12 @@ pub(crate) const EXEMPT: u64 = 0;
 #[derive(Default)]
 pub(crate) struct WriteReservations {
     taken: AtomicBool,
-    state: Mutex<TurnsHeld>,
+    state: Mutex<ReservationState>,
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct TurnsHeld {
+struct ReservationState {
     last: u64,
     holder: Option<Holder>,
     /// Requests for a reservation, in order.
@@ -135,20 +135,20 @@ impl WriteReservations {
     }
 
     /// Is there no reservation? One whose time is over ends here.
-    fn is_free(&self, state: &mut TurnsHeld) -> bool {
+    fn is_free(&self, state: &mut ReservationState) -> bool {
         let over = state.holder.as_ref().is_none_or(|holder| monotonic_ns() >= holder.until_ns);
         if over && state.holder.is_some() {
             self.free(state);
         }
         over
     }
-    fn free(&self, state: &mut TurnsHeld) {
+    fn free(&self, state: &mut ReservationState) {
         state.holder = None;
         state.ended_ns = monotonic_ns();
         self.taken.store(false, Ordering::Release);
         self.ended.notify_all();
     }
-    fn wait(&self, state: &mut MutexGuard<'_, TurnsHeld>, at_most: Duration) {
+    fn wait(&self, state: &mut MutexGuard<'_, ReservationState>, at_most: Duration) {
         let patience_ns = span_ns(HELD_PATIENCE);
         let until_ns = state.holder.as_ref().map_or(monotonic_ns() + patience_ns, |holder| holder.until_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
@@ -157,7 +157,7 @@ impl WriteReservations {
 }
 
 /// Do commits delayed by the last reservation still wait to be judged, within their patience?
-fn is_crowded(state: &TurnsHeld) -> bool {
+fn is_crowded(state: &ReservationState) -> bool {
     state.held > 0 && monotonic_ns() < state.ended_ns + span_ns(HELD_PATIENCE)
 }
 
@@ -211,7 +211,7 @@ mod tests {
 
     /// Between two reservations every delayed commit is judged; one that never is does not hold up the next reservation for ever.
     #[test]
-    fn the_next_turn_waits_for_those_who_were_held_back_and_not_for_ever() {
+    fn the_next_reservation_waits_for_delayed_commits_and_not_for_ever() {
         let reservations = Arc::new(WriteReservations::default());
         let patience_ns = span_ns(HELD_PATIENCE);
         let (one, other) = (reservations.hold(), reservations.hold());
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_taken_one_after_the_other() {
+    fn reservations_are_taken_one_after_the_other() {
         let reservations = Arc::new(WriteReservations::default());
         let first = reservations.take(reads(1), span_ns(TURN_MAX));
         let other = reservations.clone();

@@ -63,7 +63,7 @@ pub struct Transaction {
 }
 
 /// Numbers of vertices or edges.
-type Set<T> = hashbrown::HashSet<T, foldhash::fast::FixedState>;
+type FastSet<T> = hashbrown::HashSet<T, foldhash::fast::FixedState>;
 
 /// Changes so far, and how many of them the view shows.
 #[derive(Default)]
@@ -72,11 +72,11 @@ pub(crate) struct Writes {
     /// See [`Change::value_bytes`].
     value_bytes: u64,
     shown: usize,
-    born: Set<VertexId>,
-    gone: Set<VertexId>,
-    born_edges: Set<EdgeId>,
-    gone_edges: Set<EdgeId>,
-    touched: Set<VertexId>,
+    born: FastSet<VertexId>,
+    gone: FastSet<VertexId>,
+    born_edges: FastSet<EdgeId>,
+    gone_edges: FastSet<EdgeId>,
+    touched: FastSet<VertexId>,
     pub created_vertices: Vec<(VertexId, model::LabelSetId)>,
     pub created_edges: Vec<EdgeId>,
 }

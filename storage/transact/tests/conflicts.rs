@@ -1,4 +1,4 @@
-//! What one transaction reads against what another writes meanwhile: each kind with each, whether they conflict; and which catalogue command
+//! Reads of one transaction against concurrent writes of another: each kind with each, whether they conflict; and which catalogue command
 //! meets which. The expected tables are in `tests/conflicts`; `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
 #![allow(clippy::disallowed_methods)]
 

@@ -1,4 +1,4 @@
-//! Group commit: who is settled leaves, nobody is forgotten, and a disk that fails fails everybody in the group alike.
+//! Group commit: each waiting thread gets its outcome, and a failed disk fails all commits of the group.
 #![allow(clippy::disallowed_methods)]
 
 use durable::{
@@ -150,14 +150,14 @@ fn number(engine: &Engine, vertex: VertexId, key: KeyId) -> Option<i64> {
 }
 
 #[test]
-fn a_commit_is_validated_against_those_in_flight_and_nobody_sees_them() {
+fn a_commit_is_validated_against_pending_ones_and_nobody_sees_them() {
     let (engine, slow) = open(&Arc::new(SimDisk::new()), 200);
     let ((x, key), (y, _)) = (register(&engine), register(&engine));
     let first = crossing(&engine, y, x, key, 1);
     let skewed = crossing(&engine, x, y, key, 2);
     let apart = crossing(&engine, y, y, key, 3);
     let commit_version = engine.snapshot().commit_version();
-    let flying = send_off(first, &slow);
+    let pending = send_off(first, &slow);
     let refused = skewed.commit();
     assert!(
         refused.as_ref().is_err_and(TransactError::is_retryable),
@@ -168,7 +168,7 @@ fn a_commit_is_validated_against_those_in_flight_and_nobody_sees_them() {
     let second = spawn("second", move || apart.commit());
     let (_, feed) = engine.subscribe();
     assert_eq!(feed.from, commit_version, "whoever subscribes now hears of both");
-    assert_eq!(flying.join().unwrap(), commit_version + 1);
+    assert_eq!(pending.join().unwrap(), commit_version + 1);
     assert_eq!(number(&engine, x, key), Some(1));
     assert_eq!(second.join().unwrap(), commit_version + 2);
     let heard = [(); 2].map(|()| feed.next(Duration::from_secs(1)).unwrap().unwrap().commit_version);
@@ -183,12 +183,12 @@ fn what_was_accepted_behind_a_group_that_fails_fails_with_it() {
     let (first, second) = (crossing(&engine, x, x, key, 1), crossing(&engine, y, y, key, 2));
     slow.meddler.fails.store(true, Ordering::Relaxed);
     let commit_version = engine.snapshot().commit_version();
-    let flying = send_off(first, &slow);
+    let pending = send_off(first, &slow);
     // It writes something else, and names something for the first time: no later record may do without that name.
     let named = second.key("named in flight").unwrap();
     second.set_property(y, named, Value::Int(7)).unwrap();
     let behind = spawn("second", move || second.commit());
-    let (one, other) = (flying.join(), behind.join());
+    let (one, other) = (pending.join(), behind.join());
     assert!(one.is_err() && other.is_err(), "{one:?} {other:?}");
     assert_eq!(engine.snapshot().commit_version(), commit_version);
     slow.meddler.fails.store(false, Ordering::Relaxed);
@@ -203,7 +203,7 @@ fn what_was_accepted_behind_a_group_that_fails_fails_with_it() {
 }
 
 #[test]
-fn chores_beside_commits_in_flight_lose_nothing() {
+fn chores_beside_pending_commits_lose_nothing() {
     let disk = Arc::new(SimDisk::new());
     let (engine, slow) = open(&disk, 1);
     let (x, key) = register(&engine);

@@ -1,4 +1,4 @@
-//! What opening and closing tell and leave behind, and how feeds and their wakers learn of commits.
+//! Reports and files of opening and closing, and how feeds and their wakers learn of commits.
 #![allow(clippy::disallowed_methods)]
 
 use durable::LogOptions;

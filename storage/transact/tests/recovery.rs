@@ -1,4 +1,4 @@
-//! What was acknowledged is there after a crash, and nothing half: random commits against a twin, on a disk that loses power.
+//! Acknowledged commits are there after a crash, and no partial ones: random commits against a twin, on a disk that loses power.
 #![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};

@@ -1,4 +1,4 @@
-//! What is refused says why: constraints over existing data, a full disk, a disk that failed before it confirmed.
+//! Refused operations give the reason: constraints over existing data, a full disk, a disk that failed before it confirmed.
 #![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};

@@ -27,7 +27,7 @@ struct Delete {
     edges: Vec<EdgeRef>,
     seen_vertices: HashSet<VertexId, FixedState>,
     seen_edges: HashSet<EdgeId, FixedState>,
-    stage: Stage,
+    stage: DeleteStage,
     /// Position in the list of the stage.
     at: usize,
 }
@@ -68,7 +68,7 @@ impl Delete {
 
 /// The steps after the last row, in order, each in slices.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum DeleteStage {
     /// With `detach`, the edges of the vertices are found.
     Edges,
     DeletingEdges,
@@ -77,7 +77,7 @@ enum Stage {
 
 impl Delete {
     /// The next entities of a list, by number; at its end the next stage begins.
-    fn piece(&mut self, len: usize, next: Stage) -> Range<usize> {
+    fn piece(&mut self, len: usize, next: DeleteStage) -> Range<usize> {
         let range = self.at..len.min(self.at + DELETED_PER_LOOK);
         self.at = range.end;
         if range.end == len {
@@ -87,7 +87,7 @@ impl Delete {
     }
     fn gather_edges(&mut self, execution: &mut ExecutionContext) -> Try<()> {
         let len = if self.plan.detach { self.vertices.len() } else { 0 };
-        let range = self.piece(len, Stage::DeletingEdges);
+        let range = self.piece(len, DeleteStage::DeletingEdges);
         if range.is_empty() {
             return Ok(());
         }
@@ -104,13 +104,13 @@ impl Delete {
         Ok(())
     }
     fn delete_edges(&mut self, execution: &mut ExecutionContext) -> Try<()> {
-        let range = self.piece(self.edges.len(), Stage::DeletingVertices);
+        let range = self.piece(self.edges.len(), DeleteStage::DeletingVertices);
         let transaction = execution.environment.transaction()?;
         for edge in &self.edges[range] {
             let deleted = transaction.delete_edge(*edge)?;
             Counting::add(&execution.environment.counting.relationships_deleted, u64::from(deleted));
         }
-        if self.stage == Stage::DeletingVertices && !self.vertices.is_empty() {
+        if self.stage == DeleteStage::DeletingVertices && !self.vertices.is_empty() {
             // Once for all, so that deleting the vertices need not refresh for each of them.
             transaction.refresh()?;
         }
@@ -141,9 +141,9 @@ impl RowWriter for Delete {
     }
     fn finish(&mut self, execution: &mut ExecutionContext) -> Try<Progress> {
         match self.stage {
-            Stage::Edges => self.gather_edges(execution)?,
-            Stage::DeletingEdges => self.delete_edges(execution)?,
-            Stage::DeletingVertices => return self.delete_vertices(execution),
+            DeleteStage::Edges => self.gather_edges(execution)?,
+            DeleteStage::DeletingEdges => self.delete_edges(execution)?,
+            DeleteStage::DeletingVertices => return self.delete_vertices(execution),
         }
         Ok(Progress::More)
     }
@@ -163,7 +163,7 @@ pub(crate) fn compile(
         edges: Vec::new(),
         seen_vertices: HashSet::default(),
         seen_edges: HashSet::default(),
-        stage: Stage::Edges,
+        stage: DeleteStage::Edges,
         at: 0,
     })
 }

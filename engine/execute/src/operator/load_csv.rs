@@ -77,7 +77,7 @@ struct LoadCsv {
     /// File; of CSV also whether the first record gives titles, and the separator.
     arguments: Arc<Vec<Compiled>>,
     /// The columns that operators above read, each with its values.
-    columns: Vec<(Field, Vec<Value>)>,
+    columns: Vec<(CsvField, Vec<Value>)>,
     /// Bytes of the records in them, and the charge for those.
     bytes: usize,
     charged: usize,
@@ -85,7 +85,7 @@ struct LoadCsv {
 
 /// The parts of a record that a column can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
+enum CsvField {
     /// The record itself.
     Row,
     /// The line on which it ends, from 1.
@@ -98,11 +98,11 @@ enum Field {
 enum Cursor {
     /// The file is being fetched; with the values of the arguments.
     Fetching(Fetch, Vec<Value>),
-    Open(Open),
+    Open(OpenFile),
 }
 
 /// A file that is being read.
-struct Open {
+struct OpenFile {
     format: FileFormat,
     /// The file as named: below the import folder, or a URL.
     file: Value,
@@ -146,7 +146,7 @@ impl Cursor {
                     }
                     _ => Bytes::Stream(files::open_below(folder, &name).map_err(unreadable)?),
                 };
-                Open::new(format, imports, &arguments, (told, bytes)).map(Cursor::Open)
+                OpenFile::new(format, imports, &arguments, (told, bytes)).map(Cursor::Open)
             }
         }
     }
@@ -183,13 +183,13 @@ impl Read for FromStart {
     }
 }
 
-impl Open {
+impl OpenFile {
     fn new(
         format: FileFormat,
         imports: &Imports,
         arguments: &[Value],
         (told, bytes): (String, Bytes),
-    ) -> Result<Open, ExecuteError> {
+    ) -> Result<OpenFile, ExecuteError> {
         let file = Value::string(told);
         if format == FileFormat::Parquet {
             let Some(parquet) = &imports.parquet else {
@@ -201,7 +201,7 @@ impl Open {
             };
             let rows = TableValues::new(&**parquet, bytes);
             let rows = rows.map_err(|error| in_file(format.clause(), &file, error))?;
-            return Ok(Open { format, file, rows: Rows::Table(rows) });
+            return Ok(OpenFile { format, file, rows: Rows::Table(rows) });
         }
         let mut reader = bytes.stream();
         let clause = format.clause();
@@ -215,7 +215,7 @@ impl Open {
             _ => JsonValues::new(Box::new(Metered(reader))).map(Rows::Json),
         };
         let rows = rows.map_err(|error| in_file(clause, &file, error))?;
-        Ok(Open { format, file, rows })
+        Ok(OpenFile { format, file, rows })
     }
 
     /// Bytes that it holds beside rows that were read.
@@ -302,7 +302,12 @@ fn titles(records: &mut Records) -> Result<Vec<Arc<str>>, ExecuteError> {
 
 impl LoadCsv {
     /// Takes rows of a file that is there.
-    fn draw_open(&mut self, open: &mut Open, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+    fn draw_open(
+        &mut self,
+        open: &mut OpenFile,
+        room: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<(usize, Progress)> {
         for read in 0..room {
             // Between two looks at the clock, but never before the first record.
             if read > 0 && read % RECORDS_PER_LOOK == 0 && turn.context.should_yield() {
@@ -321,9 +326,9 @@ impl LoadCsv {
             }
             for (field, values) in &mut self.columns {
                 values.push(match field {
-                    Field::Row => record.clone(),
-                    Field::Line => Value::Int(open.line() as i64),
-                    Field::File => open.file.clone(),
+                    CsvField::Row => record.clone(),
+                    CsvField::Line => Value::Int(open.line() as i64),
+                    CsvField::File => open.file.clone(),
                 });
             }
             if self.bytes > BATCH_BYTES_MAX {
@@ -349,7 +354,7 @@ impl Draw for LoadCsv {
             let file = brought.map_err(|what| refusal(clause, name, &what))?;
             let told = name.as_str().unwrap_or_default().to_string();
             let imports = &turn.execution.environment.imports;
-            let open = Open::new(self.format, imports, arguments, (told, Bytes::Random(file)))?;
+            let open = OpenFile::new(self.format, imports, arguments, (told, Bytes::Random(file)))?;
             *cursor = Cursor::Open(open);
         }
         match cursor {
@@ -386,9 +391,9 @@ pub(crate) fn compile(
     let kept = node.yields.iter().filter(|(_, variable)| required.contains(*variable));
     let kept: Vec<_> = kept
         .map(|(name, variable)| match &**name {
-            "line" => (Field::Line, *variable),
-            "file" => (Field::File, *variable),
-            _ => (Field::Row, *variable),
+            "line" => (CsvField::Line, *variable),
+            "file" => (CsvField::File, *variable),
+            _ => (CsvField::Row, *variable),
         })
         .collect();
     let columns: Vec<_> = kept.iter().map(|(_, variable)| *variable).collect();

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: small graphs in a real engine, hand-built plans, and an obvious interpreter to compare with.
+//! Shared code of this crate's tests: small graphs in a real engine, hand-built plans, and an obvious interpreter to compare with.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod build;

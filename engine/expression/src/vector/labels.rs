@@ -9,9 +9,9 @@ use plan::Function;
 
 /// The lists met so far. A batch has few sets of labels, so they are looked for one by one.
 #[derive(Default)]
-struct Lists(Vec<(LabelSetId, Value)>);
+struct LabelLists(Vec<(LabelSetId, Value)>);
 
-impl Lists {
+impl LabelLists {
     fn get(&mut self, vertex: VertexId, scope: &Scope<'_>) -> Result<Value, EvalError> {
         let value = || functions::call(Function::Labels, &[Value::Vertex(vertex)], scope);
         let Some(set) = scope.graph.label_set(vertex)? else { return value() };
@@ -39,7 +39,7 @@ pub(super) fn column(subject: &Operand<'_>, rows: usize, scope: &Scope<'_>) -> R
         }
         return Ok(Column::Any(values));
     };
-    let mut lists = Lists::default();
+    let mut lists = LabelLists::default();
     let mut nulls = false;
     for row in 0..rows {
         let vertex = source.get(row);

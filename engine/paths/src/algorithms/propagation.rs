@@ -40,7 +40,7 @@ pub enum Kind {
     ChangeAndTell,
 }
 
-type Changes = Vec<(u32, u32)>;
+type CommunityChanges = Vec<(u32, u32)>;
 
 /// A worker's place.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ pub struct Own {
     is_behind: bool,
     scratch: Vec<u32>,
     /// Vertices and their new labels; edges around them.
-    changes: Changes,
+    changes: CommunityChanges,
     edges: u64,
     /// Edges around the vertex that is counted.
     around: u64,
@@ -74,8 +74,8 @@ pub struct Propagation<A> {
     /// Bits of members, and of those that are counted in this round.
     members: Vec<u64>,
     active: Vec<AtomicU64>,
-    handed_in: Mutex<(Vec<Changes>, u64)>,
-    changes: RwLock<Arc<Vec<Changes>>>,
+    handed_in: Mutex<(Vec<CommunityChanges>, u64)>,
+    changes: RwLock<Arc<Vec<CommunityChanges>>>,
     rounds_left: AtomicU32,
     /// Bytes of all workers' counts.
     held: AtomicUsize,

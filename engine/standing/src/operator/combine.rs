@@ -8,9 +8,9 @@ use crate::weight::Weight;
 use model::Value;
 
 /// Rows by their join columns, with multiplicities.
-type Index = HashMap<Row, HashMap<Row, isize>>;
+type RowIndex = HashMap<Row, HashMap<Row, isize>>;
 
-fn apply(index: &mut Index, key: &Row, row: &Row, diff: isize) {
+fn apply(index: &mut RowIndex, key: &Row, row: &Row, diff: isize) {
     let rows = index.entry(key.clone()).or_default();
     let count = rows.entry(row.clone()).or_insert(0);
     *count += diff;
@@ -27,15 +27,15 @@ pub(crate) struct Combine {
     left_on: Vec<usize>,
     right_on: Vec<usize>,
     kind: Combining,
-    left: Index,
-    right: Index,
+    left: RowIndex,
+    right: RowIndex,
 }
 
 impl Combine {
     /// Joins on pairs of a left and a right column.
     pub fn new(on: &[(usize, usize)], kind: Combining) -> Combine {
         let (left_on, right_on) = on.iter().copied().unzip();
-        Combine { left_on, right_on, kind, left: Index::default(), right: Index::default() }
+        Combine { left_on, right_on, kind, left: RowIndex::default(), right: RowIndex::default() }
     }
     /// Changes of the joined rows: those of the left with the right as it was, then those of the right with the left as it is.
     pub fn advance(&mut self, left: &Changes, right: &Changes) -> Changes {
@@ -106,7 +106,7 @@ impl Combine {
 }
 
 /// The rows of an index that have this key.
-fn held<'i>(index: &'i Index, key: &Row) -> impl Iterator<Item = (&'i Row, isize)> {
+fn held<'i>(index: &'i RowIndex, key: &Row) -> impl Iterator<Item = (&'i Row, isize)> {
     index.get(key).into_iter().flatten().map(|(row, count)| (row, *count))
 }
 

@@ -20,7 +20,7 @@ impl<'a> At<'a> {
 }
 
 /// The edges of some types in one direction, at a timestamp.
-struct Along<'a> {
+struct EdgesAlong<'a> {
     view: &'a View,
     timestamp: Timestamp,
     /// Their adjacency in the base.
@@ -82,7 +82,13 @@ impl GraphRead for At<'_> {
     }
     fn adjacency_of(&self, types: &[EdgeTypeId], direction: Direction) -> Box<dyn AdjacencyRead + '_> {
         let base = self.view.base.adjacency(types, direction);
-        Box::new(Along { view: self.view, timestamp: self.timestamp, base, types: types.to_vec(), direction })
+        Box::new(EdgesAlong {
+            view: self.view,
+            timestamp: self.timestamp,
+            base,
+            types: types.to_vec(),
+            direction,
+        })
     }
     /// The parts of the base without changed entities; then all changed ones.
     fn scan(
@@ -130,7 +136,7 @@ impl GraphRead for At<'_> {
     }
 }
 
-impl AdjacencyRead for Along<'_> {
+impl AdjacencyRead for EdgesAlong<'_> {
     fn neighbours(&self, vertices: &[VertexId], visit: &mut dyn FnMut(&[u32])) -> Result<(), StoreError> {
         let mut others = Vec::new();
         for vertex in vertices {

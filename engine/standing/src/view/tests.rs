@@ -138,7 +138,7 @@ fn index(engine: &Engine, label: &str, key: &str) {
 }
 
 #[test]
-fn a_view_at_a_tick_is_the_snapshot_of_that_commit() {
+fn a_view_at_a_commit_version_is_the_snapshot_of_that_commit() {
     for seed in 0..6 {
         println!("seed {seed}");
         let engine = transact::open(None, &OpenOptions::default()).unwrap().0;

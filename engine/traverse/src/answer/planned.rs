@@ -52,7 +52,7 @@ const ROWS_MIN: f64 = 100_000.0;
 /// The machine is used if a plan has this many times more rows than there are traversers: a plan has many executors, and a row costs less.
 const BULK_GAIN_MIN: f64 = 32.0;
 
-struct Entry {
+struct PlannedEntry {
     made_for: Traversal,
     /// None where the algebra cannot say it.
     plan: Option<PlannedTraversal>,
@@ -62,16 +62,16 @@ struct Entry {
 #[derive(Default)]
 pub struct Plans {
     texts: Texts,
-    kept: Mutex<HashMap<u64, Arc<Entry>, foldhash::fast::RandomState>>,
+    kept: Mutex<HashMap<u64, Arc<PlannedEntry>, foldhash::fast::RandomState>>,
 }
 
 impl Plans {
-    fn get(&self, hash: u64, traversal: &Traversal, snapshot: &Snapshot) -> Option<Arc<Entry>> {
+    fn get(&self, hash: u64, traversal: &Traversal, snapshot: &Snapshot) -> Option<Arc<PlannedEntry>> {
         let entry = self.kept.lock().get(&hash).cloned()?;
         let fresh = entry.plan.as_ref().is_none_or(|plan| plan.is_fresh(snapshot));
         (fresh && shape::is_same(&entry.made_for, traversal)).then_some(entry)
     }
-    fn put(&self, hash: u64, entry: Entry) {
+    fn put(&self, hash: u64, entry: PlannedEntry) {
         let made_for = &entry.made_for;
         if made_for.instruction_count() > INSTRUCTIONS_MAX || made_for.weight() > TRAVERSAL_BYTES_MAX {
             return;
@@ -119,7 +119,7 @@ impl Plans {
             }
             None => None,
         };
-        self.put(hash, Entry { made_for: traversal.clone(), plan: plan.clone() });
+        self.put(hash, PlannedEntry { made_for: traversal.clone(), plan: plan.clone() });
         Ok(plan.filter(|plan| !plan.bulks))
     }
     /// Parses a text, or, if it was planned before with bindings of the same kinds, finds its plan.

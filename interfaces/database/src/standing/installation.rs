@@ -34,7 +34,7 @@ pub const INSTALL_TIME_MAX: Duration = Duration::from_secs(600);
 /// How long a session waits for a query that is being installed.
 const WAIT_TIME_MAX: Duration = Duration::from_secs(30);
 
-enum Stage {
+enum InstallationStage {
     /// It is installed as soon as those before it are.
     Waiting(Definition),
     /// Its first answer is being computed; this can be ended.
@@ -47,7 +47,7 @@ enum Stage {
 struct Pending {
     text: String,
     payer: u32,
-    stage: Stage,
+    stage: InstallationStage,
 }
 
 #[derive(Default)]
@@ -76,13 +76,16 @@ impl Installations {
                     text: definition.text.to_string(),
                     payer: payer(&definition.tenant),
                     stage: match attempts.refusal(&name) {
-                        Some(why) => {
-                            Stage::SetAside(Error::new("Tanglewood.DatabaseError.Standing.Deaths", why))
-                        }
-                        None => Stage::Waiting(definition),
+                        Some(why) => InstallationStage::SetAside(Error::new(
+                            "Tanglewood.DatabaseError.Standing.Deaths",
+                            why,
+                        )),
+                        None => InstallationStage::Waiting(definition),
                     },
                 },
-                Err(error) => Pending { text: String::new(), payer: 0, stage: Stage::SetAside(error) },
+                Err(error) => {
+                    Pending { text: String::new(), payer: 0, stage: InstallationStage::SetAside(error) }
+                }
             };
             names.pending.insert(name.to_string(), pending);
         }
@@ -103,7 +106,7 @@ impl Installations {
         if names.pending.contains_key(name) || is_kept() {
             return Err(StandingError::NameTaken(name.into()));
         }
-        let pending = Pending { text: text.into(), payer, stage: Stage::Creating };
+        let pending = Pending { text: text.into(), payer, stage: InstallationStage::Creating };
         names.pending.insert(name.into(), pending);
         Ok(Reserved { installations: self, name: name.into() })
     }
@@ -119,7 +122,7 @@ impl Installations {
             let mut names = self.names.lock();
             match names.pending.get(name).map(|pending| &pending.stage) {
                 None => return Ok(()),
-                Some(Stage::SetAside(error)) => {
+                Some(InstallationStage::SetAside(error)) => {
                     // The reason may tell of what a reader does not see.
                     let hides =
                         asks.restricted_view.as_ref().is_some_and(|restricted_view| restricted_view.hides());
@@ -153,7 +156,7 @@ impl Installations {
     /// Why a query was set aside, if it was.
     pub fn refusal(&self, name: &str) -> Option<Error> {
         match &self.names.lock().pending.get(name)?.stage {
-            Stage::SetAside(error) => Some(error.clone()),
+            InstallationStage::SetAside(error) => Some(error.clone()),
             _ => None,
         }
     }
@@ -162,7 +165,7 @@ impl Installations {
         let mut names = self.names.lock();
         loop {
             match names.pending.get(name).map(|pending| &pending.stage) {
-                Some(Stage::Creating) => self.changed.wait(&mut names),
+                Some(InstallationStage::Creating) => self.changed.wait(&mut names),
                 found => return found.is_some(),
             }
         }
@@ -171,7 +174,9 @@ impl Installations {
     pub fn drop_query(&self, name: &str) {
         let mut names = self.names.lock();
         self.attempts.pardon(name, names.is_busy);
-        if let Some(Pending { stage: Stage::Installing(installing), .. }) = names.pending.remove(name) {
+        if let Some(Pending { stage: InstallationStage::Installing(installing), .. }) =
+            names.pending.remove(name)
+        {
             installing.end("it was dropped");
         }
         self.changed.notify_all();
@@ -179,12 +184,16 @@ impl Installations {
     /// Lets a query wait for its installation again. True if it was set aside, or is not known here.
     pub fn retry(&self, name: &str, definition: Result<Definition, Error>, payer: u32) -> bool {
         let mut names = self.names.lock();
-        if names.pending.get(name).is_some_and(|pending| !matches!(pending.stage, Stage::SetAside(_))) {
+        if names
+            .pending
+            .get(name)
+            .is_some_and(|pending| !matches!(pending.stage, InstallationStage::SetAside(_)))
+        {
             return false;
         }
         let (text, stage) = match definition {
-            Ok(definition) => (definition.text.to_string(), Stage::Waiting(definition)),
-            Err(error) => (String::new(), Stage::SetAside(error)),
+            Ok(definition) => (definition.text.to_string(), InstallationStage::Waiting(definition)),
+            Err(error) => (String::new(), InstallationStage::SetAside(error)),
         };
         self.attempts.pardon(name, names.is_busy);
         names.pending.insert(name.into(), Pending { text, payer, stage });
@@ -196,7 +205,7 @@ impl Installations {
         let names = self.names.lock();
         let describe = |(name, pending): (&String, &Pending)| {
             let (state, failure) = match &pending.stage {
-                Stage::SetAside(error) => {
+                InstallationStage::SetAside(error) => {
                     (State::SetAside, Some(StandingError::SetAside(error.message.clone())))
                 }
                 _ => (State::Installing, None),
@@ -208,14 +217,18 @@ impl Installations {
     /// Names of queries in the catalogue whose first answer is not computed yet.
     pub fn waiting(&self) -> Vec<String> {
         let names = self.names.lock();
-        let waits = |pending: &Pending| matches!(pending.stage, Stage::Waiting(_) | Stage::Installing(_));
+        let waits = |pending: &Pending| {
+            matches!(pending.stage, InstallationStage::Waiting(_) | InstallationStage::Installing(_))
+        };
         names.pending.iter().filter(|(_, pending)| waits(pending)).map(|(name, _)| name.clone()).collect()
     }
     /// Those that are set aside.
     pub fn set_aside(&self) -> Vec<SetAside> {
         let names = self.names.lock();
         let aside = |(name, pending): (&String, &Pending)| match &pending.stage {
-            Stage::SetAside(error) => Some(SetAside::new(EntryKind::STANDING, name, &error.message)),
+            InstallationStage::SetAside(error) => {
+                Some(SetAside::new(EntryKind::STANDING, name, &error.message))
+            }
             _ => None,
         };
         names.pending.iter().filter_map(aside).collect()
@@ -225,7 +238,7 @@ impl Installations {
         let mut names = self.names.lock();
         names.is_closed = true;
         for pending in names.pending.values() {
-            if let Stage::Installing(installing) = &pending.stage {
+            if let InstallationStage::Installing(installing) = &pending.stage {
                 installing.end("the database is closing");
             }
         }
@@ -247,7 +260,7 @@ impl Installations {
     fn next(&self) -> Option<(String, Definition, u32, Arc<Installing>)> {
         let mut names = self.names.lock();
         let waits = |(name, pending): (&String, &Pending)| {
-            matches!(pending.stage, Stage::Waiting(_)).then(|| name.clone())
+            matches!(pending.stage, InstallationStage::Waiting(_)).then(|| name.clone())
         };
         let found = if names.is_closed { None } else { names.pending.iter().find_map(waits) };
         let Some(name) = found else {
@@ -259,8 +272,8 @@ impl Installations {
         let installing = Arc::new(Installing::within(INSTALL_TIME_MAX));
         let pending = names.pending.get_mut(&name).expect("found a moment ago");
         let payer = pending.payer;
-        match std::mem::replace(&mut pending.stage, Stage::Installing(installing.clone())) {
-            Stage::Waiting(definition) => Some((name, definition, payer, installing)),
+        match std::mem::replace(&mut pending.stage, InstallationStage::Installing(installing.clone())) {
+            InstallationStage::Waiting(definition) => Some((name, definition, payer, installing)),
             _ => unreachable!("only what waits is found"),
         }
     }
@@ -269,11 +282,11 @@ impl Installations {
         let mut names = self.names.lock();
         let is_closed = names.is_closed;
         let own = names.pending.get_mut(name).filter(
-            |pending| matches!(&pending.stage, Stage::Installing(other) if Arc::ptr_eq(other, installing)),
+            |pending| matches!(&pending.stage, InstallationStage::Installing(other) if Arc::ptr_eq(other, installing)),
         );
         let Some(pending) = own else { return true };
         match outcome {
-            Err(error) if !is_closed => pending.stage = Stage::SetAside(error),
+            Err(error) if !is_closed => pending.stage = InstallationStage::SetAside(error),
             _ => drop(names.pending.remove(name)),
         }
         self.changed.notify_all();
@@ -292,7 +305,8 @@ impl Installations {
         notes: Arc<Notes>,
     ) -> std::io::Result<()> {
         let mut names = self.names.lock();
-        let waits = names.pending.values().any(|pending| matches!(pending.stage, Stage::Waiting(_)));
+        let waits =
+            names.pending.values().any(|pending| matches!(pending.stage, InstallationStage::Waiting(_)));
         if names.is_busy || names.is_closed || !waits {
             return Ok(());
         }

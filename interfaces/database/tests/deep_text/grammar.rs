@@ -1,4 +1,4 @@
-//! One text of each production of each language, as deep or as wide as is asked for.
+//! One text of each production of each language, as deep or as wide as requested.
 
 /// A production: its name, and its text with so many parts.
 pub type Production = (&'static str, fn(usize) -> String);

@@ -99,13 +99,14 @@ fn filled(place: Option<&TemporaryFolder>, executors: usize) -> Database {
 /// A session that writes and asks at random, in transactions or not; how often it asked about a moment of the past.
 fn goes_on(database: &Database, seed: u64, rounds: usize, has_past: bool) -> usize {
     let (mut chance, mut session) = (Chance::seeded(seed), database.session());
-    let (mut places, mut past) = (Vec::new(), 0);
+    let (mut versions, mut past) = (Vec::new(), 0);
     for round in 0..rounds {
         let (call, what) = (CALLS[chance.index(CALLS.len())], format!("seed {seed}, round {round}"));
         match chance.below(6) {
             0..2 => {
                 let written = session.query(&random_write(&mut chance), params! {});
-                places.extend(written.and_then(|result| result.finish()).ok().map(|end| end.commit_version));
+                versions
+                    .extend(written.and_then(|result| result.finish()).ok().map(|end| end.commit_version));
             }
             2 => {
                 session.begin(Mode::Write).unwrap();
@@ -116,8 +117,8 @@ fn goes_on(database: &Database, seed: u64, rounds: usize, has_past: bool) -> usi
                 // Others may have written what it read.
                 drop(end);
             }
-            3 if has_past && !places.is_empty() => {
-                let call = format!("AS OF {} {call}", places[chance.index(places.len())]);
+            3 if has_past && !versions.is_empty() => {
+                let call = format!("AS OF {} {call}", versions[chance.index(versions.len())]);
                 is_the_same(&mut session, &call, &what);
                 past += 1;
             }

@@ -1,4 +1,4 @@
-//! Two graphs that differ only in what is hidden from a user: whatever it asks of either, it is told the same. Rows, errors with their hints, counters,
+//! Two graphs that differ only in what is hidden from a user: every statement of that user gets the same answer from both. Rows, errors with their hints, counters,
 //! notifications and plans are compared, of every procedure and listing that there is and of random statements; no secret is in any of them.
 //!
 //! What of a plan is not compared is the time that it took. Values that a constraint says are unique, and nodes that are deleted, are not those that

@@ -1,4 +1,4 @@
-//! A standing query and the same query asked anew, over a list of commits.
+//! A standing query and the same query run anew, over a list of commits.
 
 use crate::commits::Commit;
 use crate::grammar::Query;

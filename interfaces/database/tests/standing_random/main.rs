@@ -1,4 +1,4 @@
-//! Random standing queries against the same query asked anew after each commit.
+//! Random standing queries against the same query run anew after each commit.
 //!
 //! `TANGLEWOOD_STANDING_SEEDS=500 cargo test --test standing_random` runs more of them, `TANGLEWOOD_STANDING_SEED=7` only that one. A
 //! failure names its seed, and shows the query with the fewest commits that were found to make it differ.

@@ -1,4 +1,4 @@
-//! A reader's copy of an answer, kept by the rows of a SUBSCRIBE alone; and what is committed and asked.
+//! A reader's copy of an answer, kept by the rows of a SUBSCRIBE alone; and the commits and queries of the test.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! kill -9 of the process that tells: what was read up to the last whole mark is gone on from, in the next process.
+//! kill -9 of the server process: the reader resumes after the last whole mark, in the next process.
 //!
 //! `TANGLEWOOD_KILL_ROUNDS` says how often (6 where unset), `TANGLEWOOD_KILL_SEED` replays the moments.
 

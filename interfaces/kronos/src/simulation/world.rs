@@ -181,8 +181,8 @@ impl World {
         self.faults = faults;
         let due: Vec<usize> = (0..self.flying.len()).filter(|at| self.flying[*at].0 <= self.now).collect();
         for at in due.into_iter().rev() {
-            let (_, flight) = self.flying.swap_remove(at);
-            self.land(flight);
+            let (_, transit) = self.flying.swap_remove(at);
+            self.land(transit);
         }
         for at in 0..NODES {
             let node = &mut self.nodes[at];
@@ -203,8 +203,8 @@ impl World {
         self.trace = self.trace.wrapping_mul(31).wrapping_add(state);
     }
 
-    fn land(&mut self, flight: Transit) {
-        match flight {
+    fn land(&mut self, transit: Transit) {
+        match transit {
             Transit::Message { from, to, bytes } if !self.cut.contains(&(from, to)) => {
                 if let Some(server) = &self.nodes[to].server {
                     drop(server.service.node().send(Request::Input(Input::Message(bytes))));
@@ -274,12 +274,12 @@ impl World {
     }
 
     /// Puts something on its way: it may be late, lost and doubled. Is it on its way?
-    fn fly(&mut self, flight: Transit) -> bool {
+    fn fly(&mut self, transit: Transit) -> bool {
         let lost = self.faults && self.chance.below(20) == 0;
         if lost {
             return false;
         }
-        let double = match &flight {
+        let double = match &transit {
             _ if self.chance.below(20) != 0 => None,
             Transit::Message { from, to, bytes } => {
                 Some(Transit::Message { from: *from, to: *to, bytes: bytes.clone() })
@@ -287,7 +287,7 @@ impl World {
             Transit::Attempt { call, to } => Some(Transit::Attempt { call: *call, to: *to }),
             Transit::Answer { .. } => None,
         };
-        for one in [Some(flight), double].into_iter().flatten() {
+        for one in [Some(transit), double].into_iter().flatten() {
             let late = if self.chance.below(10) == 0 { 30 } else { 3 };
             self.flying.push((self.now + 1 + self.chance.below(late), one));
         }

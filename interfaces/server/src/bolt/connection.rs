@@ -18,7 +18,7 @@ use super::message::{self, Request};
 use super::notices::Filter;
 use super::packstream::{Packer, Unreadable};
 use super::{Version, bookmark};
-use crate::Limits as DoorLimits;
+use crate::Limits as ServerLimits;
 use crate::allowance::by_whose_clock;
 use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
 use crate::users::Gate;
@@ -145,7 +145,7 @@ impl Connection {
             user_place: None,
             filter: Filter::default(),
             transaction_filter: None,
-            bookmark_timeout: DoorLimits::default().bookmark_timeout,
+            bookmark_timeout: ServerLimits::default().bookmark_timeout,
             client_deadline_ns: None,
             results: BTreeMap::new(),
             next_qid: 0,
@@ -174,7 +174,7 @@ impl Connection {
         matches!(self.state, State::Failed | State::Refused)
     }
     /// Sets its limits.
-    pub fn set_limits(&mut self, limits: &DoorLimits) {
+    pub fn set_limits(&mut self, limits: &ServerLimits) {
         self.bookmark_timeout = limits.bookmark_timeout;
     }
     /// Called every few milliseconds while a writing statement runs.

@@ -40,14 +40,14 @@ pub(super) fn secret(bytes: usize) -> Result<String, Refusal> {
 /// All tokens that are good.
 #[derive(Debug)]
 pub(super) struct Tokens {
-    known: Mutex<BTreeMap<Digest, Token>>,
+    known: Mutex<BTreeMap<Digest, IssuedToken>>,
     lifetime: Duration,
     max: usize,
     per_user_max: usize,
 }
 
 #[derive(Debug)]
-struct Token {
+struct IssuedToken {
     /// Valid as long as the token: sessions that log on with it, at any interface, end with it.
     credential: Credential,
     life: TokenLife,
@@ -76,7 +76,7 @@ impl Tokens {
         let left = credential.time_left().map_or(self.lifetime, |left| left.min(self.lifetime));
         let life = TokenLife::default();
         let credential = credential.for_time(self.lifetime).by_token(life.clone());
-        known.insert(digest_of(token.as_bytes()), Token { credential, life });
+        known.insert(digest_of(token.as_bytes()), IssuedToken { credential, life });
         Ok((token, left))
     }
     /// The credential of a valid token.

@@ -109,7 +109,7 @@ impl Interface {
 }
 
 /// Every interface of one database, with `guest` behind each.
-struct House {
+struct Served {
     database: Database,
     interfaces: Vec<(&'static str, Interface)>,
     _servers: (Server, HttpServer, GremlinServer),
@@ -117,7 +117,7 @@ struct House {
 
 const GUEST: (&str, &str) = ("guest", "long enough");
 
-fn house() -> House {
+fn serve_all() -> Served {
     let (database, bolt) = guarded(&[GUEST]);
     let gate = Gate::of(database.users());
     let options = HttpServeOptions { gate: gate.clone(), ..HttpServeOptions::at("127.0.0.1:0") };
@@ -146,7 +146,7 @@ fn house() -> House {
         ("HTTP in Gremlin", Interface::Http(web_client(), "gremlin")),
         ("Gremlin", Interface::Gremlin(Box::new(client))),
     ];
-    House { database, interfaces, _servers: (bolt, web, traversals) }
+    Served { database, interfaces, _servers: (bolt, web, traversals) }
 }
 
 fn run_all(database: &Database, texts: &[String]) {
@@ -161,13 +161,13 @@ fn run_all(database: &Database, texts: &[String]) {
 
 #[test]
 fn what_is_not_granted_is_refused_at_every_interface() {
-    let mut house = house();
+    let mut served = serve_all();
     let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
     let fresh = all(&["UNWIND range(1, 9) AS i CREATE (:A)-[:T]->(:B), (:C)"]);
-    run_all(&house.database, &fresh);
+    run_all(&served.database, &fresh);
     // Names that the privileges speak of are known.
     run_all(
-        &house.database,
+        &served.database,
         &all(&[
             "CREATE (n:A {p: 0, q: 0}) WITH n DETACH DELETE n",
             "CREATE ROLE restricted",
@@ -182,9 +182,9 @@ fn what_is_not_granted_is_refused_at_every_interface() {
     for (phase, changes, refused) in
         [("without", Vec::new(), true), ("granted", each("GRANT"), false), ("denied", each("DENY"), true)]
     {
-        run_all(&house.database, &[changes, fresh.clone()].concat());
+        run_all(&served.database, &[changes, fresh.clone()].concat());
         for (privilege, cypher, gremlin) in CASES {
-            for (name, interface) in &mut house.interfaces {
+            for (name, interface) in &mut served.interfaces {
                 let text = if interface.speaks_gremlin() { gremlin } else { cypher };
                 // To make an index with names that are new takes two privileges.
                 if text.is_empty() || (refused && text.contains("Fresh") && phase == "denied") {
@@ -199,10 +199,10 @@ fn what_is_not_granted_is_refused_at_every_interface() {
 
 #[test]
 fn what_is_hidden_is_there_at_no_interface() {
-    let mut house = house();
+    let mut served = serve_all();
     let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
     run_all(
-        &house.database,
+        &served.database,
         &all(&[
             "CREATE (:A {p: 1, q: 2})-[:T {w: 3}]->(:B {p: 1})-[:U]->(:S {p: 1}), (:A:S {p: 1})",
             "CREATE ROLE restricted",
@@ -238,8 +238,8 @@ fn what_is_hidden_is_there_at_no_interface() {
     ];
     for (grant, cypher, gremlin, before, after) in steps {
         for (wanted, changes) in [(before, Vec::new()), (after, all(&[grant]))] {
-            run_all(&house.database, &changes);
-            for (name, interface) in &mut house.interfaces {
+            run_all(&served.database, &changes);
+            for (name, interface) in &mut served.interfaces {
                 let text = if interface.speaks_gremlin() { gremlin } else { cypher };
                 assert_eq!(interface.ask(text), Came::Rows(wanted), "{grant} at {name}: {text}");
             }
@@ -345,10 +345,10 @@ fn sessions_end_with_the_tokens_that_they_came_by() {
 /// Names of standing queries and tenants are told to whom SHOW would list them with all that is told of them; others are told sums.
 #[test]
 fn figures_are_told_by_name_to_whom_lists_show_them() {
-    let mut house = house();
+    let mut served = serve_all();
     let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
     run_all(
-        &house.database,
+        &served.database,
         &all(&[
             "CREATE (:A {p: 1})",
             "CREATE STANDING QUERY figures AS MATCH (n:A) RETURN n.p AS p",
@@ -365,8 +365,8 @@ fn figures_are_told_by_name_to_whom_lists_show_them() {
         ("DENY TRAVERSE ON GRAPH * NODES B TO restricted", false, true),
     ];
     for (change, standing, tenants) in steps {
-        run_all(&house.database, &all(&[change]));
-        let found = house.interfaces.iter_mut().find(|(name, _)| *name == "HTTP");
+        run_all(&served.database, &all(&[change]));
+        let found = served.interfaces.iter_mut().find(|(name, _)| *name == "HTTP");
         let Some((_, Interface::Http(client, _))) = found else { panic!("there is an interface of HTTP") };
         client.post(http::QUERY, &json!({ "statement": "RETURN 1" }));
         let page = client.ask("GET", "/metrics", &[], None).text().to_string();

@@ -20,7 +20,7 @@ const COLUMN_WIDTH_MIN: usize = 6;
 /// A cell wider than this is padded to it no further, so that one long text does not widen every line.
 const COLUMN_WIDTH_MAX: usize = 120;
 
-struct Cell {
+struct TableCell {
     text: String,
     to_right: bool,
     null: bool,
@@ -29,7 +29,7 @@ struct Cell {
 pub(crate) struct TableWriter {
     titles: Vec<String>,
     style: Style,
-    sample: Vec<Vec<Cell>>,
+    sample: Vec<Vec<TableCell>>,
     widths: Option<Vec<usize>>,
     /// Takes over where the rows are wider than the terminal.
     vertical: Option<VerticalWriter>,
@@ -83,7 +83,7 @@ impl TableWriter {
         writeln!(out, "{}", self.style.paint(Ink::Quiet, &rule.join("┼")))
     }
 
-    fn write_row(&self, row: &[Cell], widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
+    fn write_row(&self, row: &[TableCell], widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
         let bar = self.style.paint(Ink::Quiet, "│");
         let mut line = String::new();
         for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
@@ -151,13 +151,13 @@ impl RowWriter for TableWriter {
     }
 }
 
-fn write_vertical(vertical: &mut VerticalWriter, row: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+fn write_vertical(vertical: &mut VerticalWriter, row: &[TableCell], out: &mut dyn Write) -> io::Result<()> {
     vertical.record(row.iter().map(|cell| (cell.text.as_str(), cell.null)), out)
 }
 
-fn cell(value: &Hydrated) -> Cell {
+fn cell(value: &Hydrated) -> TableCell {
     let to_right = matches!(value, Hydrated::Plain(Value::Int(_) | Value::Float(_)));
-    Cell { text: one_line(value), to_right, null: is_null(value) }
+    TableCell { text: one_line(value), to_right, null: is_null(value) }
 }
 
 /// Takes from the widest columns until they fit together.

@@ -1,4 +1,4 @@
-//! A PostgreSQL of the test's own: in a temporary folder, reached by a socket in it, run by somebody who is not root.
+//! A PostgreSQL of the test's own: in a temporary folder, reached by a socket in it, run by a user other than root.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

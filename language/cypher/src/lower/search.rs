@@ -27,7 +27,7 @@ use text::Span;
 
 /// A piece of a path, groups without a quantifier dissolved.
 #[derive(Clone, Copy)]
-enum Piece<'a> {
+enum PatternPiece<'a> {
     Node(&'a NodePattern),
     Edge(&'a RelationshipPattern),
     Group(&'a GroupPattern),
@@ -36,30 +36,30 @@ enum Piece<'a> {
 /// The inputs of a part's conditions.
 #[derive(Clone, Copy)]
 pub(super) struct Round<'a> {
-    piece: Piece<'a>,
+    piece: PatternPiece<'a>,
     search: usize,
     part: usize,
 }
 
 /// A path as pieces, with the conditions and the name of the brackets around it.
 #[derive(Default)]
-struct Pieces<'a> {
-    list: Vec<Piece<'a>>,
+struct PatternPieces<'a> {
+    list: Vec<PatternPiece<'a>>,
     conditions: Vec<&'a Expression>,
     name: Option<&'a Name>,
 }
 
 /// Whether a path is more than the planner's runs can say.
 pub(super) fn needs_search(path: &PathPattern) -> bool {
-    let mut pieces = Pieces::default();
+    let mut pieces = PatternPieces::default();
     let legacy = matches!(path.selector, Selector::ShortestPath | Selector::AllShortestPaths);
     if legacy || dissolve(&path.elements, &mut pieces).is_err() {
         return false;
     }
-    let edges = pieces.list.iter().filter(|piece| !matches!(piece, Piece::Node(_))).count();
+    let edges = pieces.list.iter().filter(|piece| !matches!(piece, PatternPiece::Node(_))).count();
     let groups = || {
         pieces.list.iter().filter_map(|piece| match piece {
-            Piece::Group(group) => Some(*group),
+            PatternPiece::Group(group) => Some(*group),
             _ => None,
         })
     };
@@ -75,18 +75,18 @@ pub(super) fn needs_search(path: &PathPattern) -> bool {
     long || chosen || pieces.name.is_some() || (strict && edges > 1)
 }
 
-fn dissolve<'a>(elements: &'a [PatternElement], pieces: &mut Pieces<'a>) -> Lowered<()> {
+fn dissolve<'a>(elements: &'a [PatternElement], pieces: &mut PatternPieces<'a>) -> Lowered<()> {
     for element in elements {
         match element {
             PatternElement::Node(node) => {
-                if matches!(pieces.list.last(), Some(Piece::Node(_))) {
+                if matches!(pieces.list.last(), Some(PatternPiece::Node(_))) {
                     return unsupported("two nodes side by side", node.span);
                 }
-                pieces.list.push(Piece::Node(node));
+                pieces.list.push(PatternPiece::Node(node));
             }
-            PatternElement::Relationship(relationship) => pieces.list.push(Piece::Edge(relationship)),
+            PatternElement::Relationship(relationship) => pieces.list.push(PatternPiece::Edge(relationship)),
             PatternElement::Group(group) if group.quantifier.is_some() => {
-                pieces.list.push(Piece::Group(group))
+                pieces.list.push(PatternPiece::Group(group))
             }
             PatternElement::Group(group) => {
                 let whole = elements.len() == 1;
@@ -132,14 +132,14 @@ impl Lowerer<'_> {
         names: Names,
         building: &mut Building<'a>,
     ) -> Lowered<()> {
-        let mut pieces = Pieces::default();
+        let mut pieces = PatternPieces::default();
         dissolve(&path.elements, &mut pieces)?;
         let (first, last) = (node_at(pieces.list.first()), node_at(pieces.list.last()));
         let reversed = better_from_right(first, last, scope);
         let start = if reversed { last } else { first };
         let from = self.search_start(start, scope, names, building)?;
         let (to, into) = match pieces.list.as_slice() {
-            [Piece::Node(_)] => (from, true),
+            [PatternPiece::Node(_)] => (from, true),
             _ => self.search_end(if reversed { first } else { last }, scope, names, building)?,
         };
         let (edges, rounds) = (self.unnamed("edges"), self.unnamed("rounds"));
@@ -151,12 +151,12 @@ impl Lowerer<'_> {
         for (at, piece) in pieces.list.iter().enumerate() {
             let outer = at == 0 || at + 1 == pieces.list.len();
             let part = match piece {
-                Piece::Node(node) if outer => outer_part(node, if at == 0 { left } else { right }),
-                Piece::Node(node) => self.node_part(node, &columns, &placed, scope, building)?,
-                Piece::Edge(edge) => self.edge_part(edge, &columns, &placed, scope, building)?,
-                Piece::Group(group) => self.group_part(group, &columns, &placed, scope, building)?,
+                PatternPiece::Node(node) if outer => outer_part(node, if at == 0 { left } else { right }),
+                PatternPiece::Node(node) => self.node_part(node, &columns, &placed, scope, building)?,
+                PatternPiece::Edge(edge) => self.edge_part(edge, &columns, &placed, scope, building)?,
+                PatternPiece::Group(group) => self.group_part(group, &columns, &placed, scope, building)?,
             };
-            if !(outer && matches!(piece, Piece::Node(_))) {
+            if !(outer && matches!(piece, PatternPiece::Node(_))) {
                 let round = Round { piece: *piece, search: number, part: parts.len() };
                 building.conditions.push(Condition::Round(round));
             }
@@ -422,9 +422,9 @@ pub(super) fn in_walking_order(mut search: ExpandPattern) -> ExpandPattern {
 }
 
 /// The node that a path begins or ends with, unless that is a group.
-fn node_at<'a>(piece: Option<&Piece<'a>>) -> Option<&'a NodePattern> {
+fn node_at<'a>(piece: Option<&PatternPiece<'a>>) -> Option<&'a NodePattern> {
     match piece {
-        Some(Piece::Node(node)) => Some(node),
+        Some(PatternPiece::Node(node)) => Some(node),
         _ => None,
     }
 }

@@ -10,16 +10,16 @@ use crate::lexer::{TokenKind, literal::integer_overflow};
 use text::Span;
 
 /// How strongly an operator binds; operands of a level are read at the next one.
-type Level = u8;
-const OR: Level = 1;
-const XOR: Level = 2;
-const AND: Level = 3;
-const NOT: Level = 4;
-const COMPARISON: Level = 5;
-const PREDICATE: Level = 6;
-const SUM: Level = 7;
-const PRODUCT: Level = 8;
-const POWER: Level = 9;
+type Precedence = u8;
+const OR: Precedence = 1;
+const XOR: Precedence = 2;
+const AND: Precedence = 3;
+const NOT: Precedence = 4;
+const COMPARISON: Precedence = 5;
+const PREDICATE: Precedence = 6;
+const SUM: Precedence = 7;
+const PRODUCT: Precedence = 8;
+const POWER: Precedence = 9;
 
 /// Words that stand between or after operands, so that before them a keyword such as `NOT` can only be a name.
 const INFIX_WORDS: [&str; 9] = ["AND", "OR", "XOR", "IN", "STARTS", "ENDS", "CONTAINS", "IS", "AS"];
@@ -27,15 +27,15 @@ const INFIX_WORDS: [&str; 9] = ["AND", "OR", "XOR", "IN", "STARTS", "ENDS", "CON
 /// An infix operator after an operand.
 #[derive(Clone, Copy)]
 enum Infix {
-    Logical(Level),
+    Logical(Precedence),
     Comparison,
-    Binary(BinaryOperator, Level, usize),
+    Binary(BinaryOperator, Precedence, usize),
     Is,
     Labels,
 }
 
 impl Infix {
-    fn level(self) -> Level {
+    fn level(self) -> Precedence {
         match self {
             Infix::Logical(level) | Infix::Binary(_, level, _) => level,
             Infix::Comparison => COMPARISON,
@@ -56,7 +56,7 @@ impl Parser<'_> {
     }
 
     /// Operators that bind at least as strongly as `least`, with their operands.
-    fn operators(&mut self, least: Level) -> Parsed<Expression> {
+    fn operators(&mut self, least: Precedence) -> Parsed<Expression> {
         let start = self.span();
         let mut left = self.prefixed()?;
         while let Some(infix) = self.infix().filter(|infix| infix.level() >= least) {
@@ -147,7 +147,7 @@ impl Parser<'_> {
         }
     }
 
-    fn logical(&mut self, first: Expression, level: Level) -> Parsed<ExpressionKind> {
+    fn logical(&mut self, first: Expression, level: Precedence) -> Parsed<ExpressionKind> {
         let mut operands = vec![first];
         while matches!(self.infix(), Some(Infix::Logical(found)) if found == level) {
             self.bump();

@@ -7,7 +7,7 @@ use plan::expr::BinaryOperator;
 
 /// A formula as an expression; `name` gives the value of a name. None unless it is made of sums, products and parentheses.
 pub(super) fn formula(text: &str, name: &mut dyn FnMut(&str) -> Option<Expr>) -> Option<Expr> {
-    let mut reader = Formula { rest: text, name, depth: 0, operators: 0 };
+    let mut reader = FormulaLowering { rest: text, name, depth: 0, operators: 0 };
     let whole = reader.sum()?;
     reader.rest.trim_start().is_empty().then_some(whole)
 }
@@ -15,14 +15,14 @@ pub(super) fn formula(text: &str, name: &mut dyn FnMut(&str) -> Option<Expr>) ->
 /// Deepest parentheses.
 const DEPTH_MAX: usize = 16;
 
-struct Formula<'f> {
+struct FormulaLowering<'f> {
     rest: &'f str,
     name: &'f mut dyn FnMut(&str) -> Option<Expr>,
     depth: usize,
     operators: usize,
 }
 
-impl Formula<'_> {
+impl FormulaLowering<'_> {
     fn take(&mut self, wanted: &[char]) -> Option<char> {
         self.rest = self.rest.trim_start();
         let next = self.rest.chars().next().filter(|next| wanted.contains(next))?;

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a tiny graph, a slow evaluator that also understands `Match`, statistics to plan with.
+//! Shared code of this crate's tests: a tiny graph, a slow evaluator that also understands `Match`, statistics to plan with.
 #![allow(dead_code, missing_docs, reason = "each test uses a part of it")]
 
 pub mod build;

@@ -452,7 +452,7 @@ fn truncation_frees_whole_segments_and_says_so_to_who_asks_for_more() {
 }
 
 #[test]
-fn a_log_can_be_advanced_past_places_it_never_held() {
+fn a_log_can_be_advanced_past_versions_it_never_held() {
     let (disk, dir) = new_log();
     let (mut log, _) = open_and_read(&disk, &dir, 1).unwrap();
     log.append(&[(1, b"a")]).unwrap();

@@ -64,7 +64,7 @@ pub struct GraphCounts {
 pub struct EventGraph {
     pub(super) limits: GraphLimits,
     nonce: u32,
-    segments: Vec<Box<[Event]>>,
+    segments: Vec<Box<[GraphEvent]>>,
     slots: u32,
     /// Free slots; the last one is taken first.
     free: Vec<u32>,
@@ -74,7 +74,7 @@ pub struct EventGraph {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct GraphEvent {
     level: i64,
     generation: u32,
     references: u32,
@@ -105,9 +105,9 @@ pub(super) struct SlotImage {
     successors: Vec<u32>,
 }
 
-impl Event {
-    fn free(generation: u32) -> Event {
-        Event { level: 0, generation, references: 0, predecessors: FREE, after: List::default() }
+impl GraphEvent {
+    fn free(generation: u32) -> GraphEvent {
+        GraphEvent { level: 0, generation, references: 0, predecessors: FREE, after: List::default() }
     }
 }
 
@@ -144,7 +144,7 @@ impl EventGraph {
     fn create(&mut self) -> EventId {
         let slot = self.free.pop().unwrap_or_else(|| {
             if (self.slots as usize).is_multiple_of(SEGMENT_EVENTS) {
-                self.segments.push(vec![Event::free(self.nonce); SEGMENT_EVENTS].into());
+                self.segments.push(vec![GraphEvent::free(self.nonce); SEGMENT_EVENTS].into());
             }
             self.slots += 1;
             self.slots - 1
@@ -251,7 +251,7 @@ impl EventGraph {
     }
     /// Bytes of events, edges and the memory of searches.
     pub fn bytes(&self) -> usize {
-        self.segments.len() * SEGMENT_EVENTS * size_of::<Event>()
+        self.segments.len() * SEGMENT_EVENTS * size_of::<GraphEvent>()
             + self.free.capacity() * 4
             + self.lists.bytes()
             + self.search.bytes()
@@ -363,7 +363,7 @@ impl EventGraph {
             let mut list = event.after;
             self.lists.clear(&mut list);
             let generation = event.generation.wrapping_add(1);
-            *self.event_mut(slot) = Event::free(generation);
+            *self.event_mut(slot) = GraphEvent::free(generation);
             // A slot whose generations are used up is not given again: its names would repeat.
             if generation != self.nonce {
                 self.free.push(slot);
@@ -383,10 +383,10 @@ impl EventGraph {
     pub(super) fn successors(&self, slot: u32) -> &[u32] {
         self.lists.targets(&self.event(slot).after)
     }
-    fn event(&self, slot: u32) -> &Event {
+    fn event(&self, slot: u32) -> &GraphEvent {
         &self.segments[slot as usize / SEGMENT_EVENTS][slot as usize % SEGMENT_EVENTS]
     }
-    fn event_mut(&mut self, slot: u32) -> &mut Event {
+    fn event_mut(&mut self, slot: u32) -> &mut GraphEvent {
         &mut self.segments[slot as usize / SEGMENT_EVENTS][slot as usize % SEGMENT_EVENTS]
     }
 
@@ -424,7 +424,7 @@ impl EventGraph {
         (graph.slots, graph.free) = (image.slots, image.free);
         let segments = (image.slots as usize).div_ceil(SEGMENT_EVENTS);
         graph.segments =
-            (0..segments).map(|_| vec![Event::free(image.nonce); SEGMENT_EVENTS].into()).collect();
+            (0..segments).map(|_| vec![GraphEvent::free(image.nonce); SEGMENT_EVENTS].into()).collect();
         (graph.counts.created, graph.counts.collected) = (image.created, image.collected);
         Ok(graph)
     }

@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 impl Machine {
     /// The state as bytes.
     pub fn snapshot(&self) -> Vec<u8> {
-        let mut put = Writer(Vec::with_capacity(64 + self.graph.slots() * 6));
+        let mut put = SnapshotWriter(Vec::with_capacity(64 + self.graph.slots() * 6));
         put.value(&VERSION);
         put.value(&self.graph.image());
         (0..self.graph.slots() as u32).for_each(|slot| put.value(&self.graph.slot_image(slot)));
@@ -52,9 +52,9 @@ impl Machine {
     }
 }
 
-struct Writer(Vec<u8>);
+struct SnapshotWriter(Vec<u8>);
 
-impl Writer {
+impl SnapshotWriter {
     fn value(&mut self, value: &impl serde::Serialize) {
         self.0 = to_extend(value, std::mem::take(&mut self.0)).expect("plain data goes into memory");
     }

@@ -141,9 +141,9 @@ fn who_read_everything_knows_all_commits_and_comes_before_later_ones() {
     assert_eq!(commit(&mut truth, 3, proposed(None, later, &[], &[9])), Verdict::Committed);
 }
 
-/// Commits that an epoch left without versions are read in pages: some of each seat, the earliest first.
+/// Commits that an epoch left without versions are read in pages: some of each gatekeeper, the earliest first.
 #[test]
-fn of_each_seat_so_many_wait_for_their_places() {
+fn unversioned_commits_are_listed_in_pages() {
     let (mut truth, mut one, mut other) = begin();
     let mut stamps: [Vec<Stamp>; 2] = Default::default();
     for number in 0..5 {

@@ -61,7 +61,7 @@ fn begun(gates: usize, shards: u16) -> Scribe {
 }
 
 /// Truth, the oracle and the network of one run.
-struct House {
+struct Run {
     scribe: Scribe,
     given: Vec<Given>,
     now_us: u64,
@@ -75,7 +75,7 @@ struct House {
     forgotten: Option<Box<[u64]>>,
 }
 
-impl House {
+impl Run {
     fn position(&self, stamp: &Stamp) -> usize {
         self.given.iter().position(|(other, _)| other == stamp).unwrap()
     }
@@ -161,15 +161,15 @@ impl House {
 }
 
 /// How far each shard is, and how it reports, with pieces that come twice or too early.
-fn report(house: &mut House, shard: u16, has: usize, gates: usize, chance: &mut Chance) {
-    let (records, taken) = reported(&house.given[..has], shard, gates);
+fn report(run: &mut Run, shard: u16, has: usize, gates: usize, chance: &mut Chance) {
+    let (records, taken) = reported(&run.given[..has], shard, gates);
     let from =
-        chance.index(records.len() + 1).min(house.settled[usize::from(shard)] as usize + chance.index(3));
+        chance.index(records.len() + 1).min(run.settled[usize::from(shard)] as usize + chance.index(3));
     let piece: Vec<Given> = records[from..].iter().take(chance.index(9)).cloned().collect();
     let is_all = from + piece.len() == records.len();
     let from = from as u64;
     let body = Body::Executed { from, records: piece, taken: is_all.then_some(taken) };
-    house.inputs.push(message(Node::Shard(shard), EPOCH, body));
+    run.inputs.push(message(Node::Shard(shard), EPOCH, body));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn the_sequence_is_the_order_in_which_commits_were_given() {
         let count = chance.index(40);
         let given = given(&mut chance, gates, shards, count);
         let loss = [0.0, 0.3][chance.index(2)];
-        let mut house = House {
+        let mut run = Run {
             scribe: begun(gates, shards),
             given,
             now_us: 0,
@@ -192,42 +192,42 @@ fn the_sequence_is_the_order_in_which_commits_were_given() {
             lows: vec![None; gates],
             forgotten: None,
         };
-        let wanted: Vec<CommitId> = commits(&house.given).map(|(stamp, _)| CommitId::of(stamp)).collect();
+        let wanted: Vec<CommitId> = commits(&run.given).map(|(stamp, _)| CommitId::of(stamp)).collect();
         let mut has = vec![0; usize::from(shards)];
         let (mut rounds, most) = (0, 60_000);
-        while house.published.len() < wanted.len() || rounds < 50 {
+        while run.published.len() < wanted.len() || rounds < 50 {
             rounds += 1;
             assert!(
                 rounds < most,
                 "seed {seed}: it stands still at {} of {}",
-                house.published.len(),
+                run.published.len(),
                 wanted.len()
             );
             let shard = chance.index(has.len());
             if chance.happens(0.5) {
-                has[shard] = house.given.len().min(has[shard] + chance.index(6));
-                report(&mut house, shard as u16, has[shard], gates, &mut chance);
+                has[shard] = run.given.len().min(has[shard] + chance.index(6));
+                report(&mut run, shard as u16, has[shard], gates, &mut chance);
             }
             if chance.happens(0.1) {
                 // What the gate's reads know grows.
                 let gate = chance.index(gates);
-                let low = house.given[chance.index(house.given.len())].0.vector().to_vec();
-                let last = house.lows[gate].take().unwrap_or_else(|| vec![0; gates].into());
+                let low = run.given[chance.index(run.given.len())].0.vector().to_vec();
+                let last = run.lows[gate].take().unwrap_or_else(|| vec![0; gates].into());
                 let low: Box<[u64]> = last.iter().zip(&low).map(|(last, low)| *last.max(low)).collect();
-                house.lows[gate] = Some(low.clone());
-                house.inputs.push(message(Node::Gate(gate as u16), EPOCH, Body::Low(low)));
+                run.lows[gate] = Some(low.clone());
+                run.inputs.push(message(Node::Gate(gate as u16), EPOCH, Body::Low(low)));
             }
             if chance.happens(0.2) {
-                house.inputs.push(Input::Tick);
+                run.inputs.push(Input::Tick);
             }
-            house.step(&mut chance, loss);
+            run.step(&mut chance, loss);
         }
-        assert_eq!(house.published, wanted, "seed {seed}");
-        let counts = house.scribe.counts();
+        assert_eq!(run.published, wanted, "seed {seed}");
+        let counts = run.scribe.counts();
         assert_eq!((counts.versioned, counts.disagreements), (wanted.len() as u64, 0), "seed {seed}");
         questions += counts.questions;
         assert!(counts.pairs >= counts.questions, "seed {seed}");
-        forgotten += u32::from(house.forgotten.is_some());
+        forgotten += u32::from(run.forgotten.is_some());
     }
     assert!(questions > 100 && forgotten > 20, "{questions} questions, {forgotten} frontiers");
 }

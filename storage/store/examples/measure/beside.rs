@@ -1,4 +1,4 @@
-//! What a commit costs the readers after it: two hops, with one commit between every few questions and with none, in turns.
+//! The cost of a commit for the readers after it: two hops, with one commit between every few questions and with none, in turns.
 //!
 //! Writer and reader take turns on one thread, so that only what a commit does to what readers kept is measured, and not who has the
 //! processor. The writer repeats edges, so that distinct ends, which are what is asked for, stay what they were before it began.

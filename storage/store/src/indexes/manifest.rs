@@ -33,7 +33,7 @@ pub(crate) struct IndexBlobs<'a, E> {
 }
 
 /// One leaf as written.
-struct Row<'a> {
+struct ManifestRow<'a> {
     first: Entry,
     known: RunKnown,
     blob: BlobKey,
@@ -60,12 +60,12 @@ pub(crate) fn write_index<E: From<StoreError>>(
 fn store_leaf<'a, E: From<StoreError>>(
     leaf: &'a Leaf,
     blobs: &mut IndexBlobs<'_, E>,
-    rows: &mut Vec<Row<'a>>,
+    rows: &mut Vec<ManifestRow<'a>>,
 ) -> Result<(), E> {
     if leaf.delta_len() > LEAF_DELTA_MAX {
         for (first, run) in leaf.compacted_runs()? {
             let known = RunKnown::of(&run, leaf.page.known.width);
-            rows.push(Row { first, known, blob: (blobs.write)(&encode_run(&run))?, delta_of: None });
+            rows.push(ManifestRow { first, known, blob: (blobs.write)(&encode_run(&run))?, delta_of: None });
         }
         return Ok(());
     }
@@ -78,11 +78,11 @@ fn store_leaf<'a, E: From<StoreError>>(
             blob
         }
     };
-    rows.push(Row { first: leaf.first.clone(), known: leaf.page.known, blob, delta_of: Some(leaf) });
+    rows.push(ManifestRow { first: leaf.first.clone(), known: leaf.page.known, blob, delta_of: Some(leaf) });
     Ok(())
 }
 
-fn write_row(row: &Row<'_>, writer: &mut Writer) {
+fn write_row(row: &ManifestRow<'_>, writer: &mut Writer) {
     debug_assert!(row.known.len <= LEAF_ENTRIES_READ_MAX as u64, "a run that no reader would take");
     encode_entries(std::iter::once(&row.first), writer);
     writer.uint(row.known.len);

@@ -18,11 +18,11 @@ use super::error::{DiskError, DiskResult};
 #[derive(Clone)]
 pub struct OverlayDisk {
     below: Arc<dyn Disk>,
-    changes: Arc<Mutex<Changes>>,
+    changes: Arc<Mutex<OverlayChanges>>,
 }
 
 #[derive(Default)]
-struct Changes {
+struct OverlayChanges {
     nodes: BTreeMap<PathBuf, Node>,
     locked: BTreeSet<PathBuf>,
 }

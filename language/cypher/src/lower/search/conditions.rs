@@ -8,7 +8,7 @@ use super::super::scope::Scope;
 use super::super::steps::plain_types;
 use super::super::types::Type;
 use super::super::{Lowered, Lowerer};
-use super::{Piece, Round, unsupported};
+use super::{PatternPiece, Round, unsupported};
 use crate::ast::{Expression, NodePattern, PatternElement, RelationshipPattern};
 
 impl Lowerer<'_> {
@@ -24,15 +24,15 @@ impl Lowerer<'_> {
         let mark = scope.mark();
         self.declare_round(round.piece, &part, scope);
         let span = match round.piece {
-            Piece::Node(node) => {
+            PatternPiece::Node(node) => {
                 self.place_conditions(node, part.vertices[0].variable, scope, &mut predicates)?;
                 node.span
             }
-            Piece::Edge(edge) => {
+            PatternPiece::Edge(edge) => {
                 self.step_conditions(edge, part.edges[0].variable, scope, &mut predicates)?;
                 edge.span
             }
-            Piece::Group(group) => {
+            PatternPiece::Group(group) => {
                 let (mut vertices, mut edges) = (part.vertices.iter(), part.edges.iter());
                 for element in &group.path.elements {
                     match element {
@@ -67,16 +67,16 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn declare_round(&self, piece: Piece<'_>, part: &PatternPart, scope: &mut Scope) {
+    fn declare_round(&self, piece: PatternPiece<'_>, part: &PatternPart, scope: &mut Scope) {
         let mut node = |node: &NodePattern, at: usize| {
             if let Some(name) = &node.variable {
                 scope.declare_local(&name.text, part.vertices[at].variable, Type::Node);
             }
         };
         match piece {
-            Piece::Node(pattern) => node(pattern, 0),
-            Piece::Edge(_) => {}
-            Piece::Group(group) => {
+            PatternPiece::Node(pattern) => node(pattern, 0),
+            PatternPiece::Edge(_) => {}
+            PatternPiece::Group(group) => {
                 let nodes = group.path.elements.iter().filter_map(|element| match element {
                     PatternElement::Node(node) => Some(node),
                     _ => None,
@@ -85,9 +85,9 @@ impl Lowerer<'_> {
             }
         }
         let edges: Vec<&RelationshipPattern> = match piece {
-            Piece::Node(_) => Vec::new(),
-            Piece::Edge(edge) => vec![edge],
-            Piece::Group(group) => group
+            PatternPiece::Node(_) => Vec::new(),
+            PatternPiece::Edge(edge) => vec![edge],
+            PatternPiece::Group(group) => group
                 .path
                 .elements
                 .iter()

@@ -93,13 +93,13 @@ fn what_an_answer_leads_on_to_is_under_the_same_rules() {
         body(b"secret")
     });
     let target = format!("http://{inner}/");
-    let door = server(move |_| on_to(&target));
-    let (inner_port, door_port) = (inner.rsplit_once(':').unwrap().1, door.rsplit_once(':').unwrap().1);
-    let url = format!("http://{door}/");
-    let error = read(&format!("http://127.0.0.1:{door_port}"), 9, &url).unwrap_err();
+    let outer = server(move |_| on_to(&target));
+    let (inner_port, outer_port) = (inner.rsplit_once(':').unwrap().1, outer.rsplit_once(':').unwrap().1);
+    let url = format!("http://{outer}/");
+    let error = read(&format!("http://127.0.0.1:{outer_port}"), 9, &url).unwrap_err();
     assert!(error.contains(&format!("does not list http://127.0.0.1:{inner_port}")), "{error}");
     assert_eq!(ASKED.load(Ordering::Relaxed), 0, "nobody was asked");
-    let both = format!("http://127.0.0.1:{door_port}, http://127.0.0.1:{inner_port}");
+    let both = format!("http://127.0.0.1:{outer_port}, http://127.0.0.1:{inner_port}");
     assert_eq!(read(&both, 9, &url).unwrap(), b"secret");
 }
 

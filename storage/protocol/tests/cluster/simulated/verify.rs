@@ -1,4 +1,4 @@
-//! What the simulator asserts by itself, beside what the checker finds in the history.
+//! Assertions of the simulator, beside the checker of the history.
 //!
 //! The prefix law: at each pinned snapshot what is below its commit version is not after the read, and what is above is not before it; each shard's order agrees
 //! with the commit versions of truth. Every snapshot sees whole transactions. What was acknowledged is in the log. What is published is written.
