@@ -18,6 +18,9 @@ use store::Snapshot;
 /// Operators fail for many reasons; the result stream distinguishes them.
 pub(crate) type Try<T> = Result<T, Failure>;
 
+/// A batch waits for its chunks so often; then its reads wait. All are requested together, so a further round means that some were removed before they were read.
+const FETCH_ROUNDS_MAX: u8 = 3;
+
 /// An operator's execution context: the shared environment, and the view it took when its first rows came.
 pub(crate) struct ExecutionContext {
     pub(crate) environment: Arc<Environment>,

@@ -11,7 +11,7 @@ fn blocks_come_out_in_order() {
     for round in 0..50 {
         let mut chance = Chance::seeded(seed + round);
         let jobs: Vec<usize> = (0..5).map(|_| chance.index(20)).collect();
-        let mut blocks: Vec<Number> = jobs
+        let mut blocks: Vec<PartNumber> = jobs
             .iter()
             .enumerate()
             .flat_map(|(job, count)| (0..*count).map(move |number| (job, number)))

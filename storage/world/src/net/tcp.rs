@@ -154,21 +154,21 @@ impl PeerQueue {
 
 /// Frames that came, up to a number and a size.
 #[derive(Default)]
-struct Inbox {
-    state: Mutex<InboxState>,
+struct FrameInbox {
+    state: Mutex<FrameInboxState>,
     came: Condvar,
     /// Called after frames came, instead of waking a waiting thread.
     arrived: OnceLock<Arrived>,
 }
 
 #[derive(Default)]
-struct InboxState {
+struct FrameInboxState {
     frames: VecDeque<Vec<u8>>,
     bytes: usize,
     is_woken: bool,
 }
 
-impl Inbox {
+impl FrameInbox {
     /// False where it is full.
     fn push(&self, frame: Vec<u8>) -> bool {
         let mut state = self.state.lock();
@@ -189,7 +189,7 @@ impl Inbox {
     fn pop(&self, longest: Duration) -> Option<Vec<u8>> {
         let mut state = self.state.lock();
         if state.frames.is_empty() && !longest.is_zero() {
-            let idle = |state: &mut InboxState| state.frames.is_empty() && !state.is_woken;
+            let idle = |state: &mut FrameInboxState| state.frames.is_empty() && !state.is_woken;
             self.came.wait_while_for(&mut state, idle, longest);
             state.is_woken = false;
         }
@@ -248,7 +248,7 @@ struct Shared {
     secret: Vec<u8>,
     cover: Option<Arc<dyn Cover>>,
     closed: AtomicBool,
-    inbox: Inbox,
+    inbox: FrameInbox,
     /// Connections that others made, to be shut when this is closed.
     taken: Mutex<BTreeMap<u64, TakenConnection>>,
     sent: AtomicU64,
