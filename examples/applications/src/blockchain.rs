@@ -130,7 +130,14 @@ impl Explorer {
     /// # Errors
     /// The folder cannot be opened, or holds something else.
     pub fn open(folder: Option<&Path>) -> Result<Explorer, Error> {
-        let database = ask::open(folder, Options::default())?;
+        Explorer::open_within(folder, None)
+    }
+    /// The blocks in this folder, or in memory, where the graph may hold so many bytes in memory; no bound where absent.
+    ///
+    /// # Errors
+    /// The folder cannot be opened, or holds something else.
+    pub fn open_within(folder: Option<&Path>, memory_bytes: Option<u64>) -> Result<Explorer, Error> {
+        let database = ask::open(folder, Options { memory_bytes, ..Options::default() })?;
         let mut session = database.session();
         let keys = [
             ("block", "Block", "hash"),
@@ -144,6 +151,22 @@ impl Explorer {
         }
         keep(&mut session, "tainted", NAMES, TAINTED)?;
         Ok(Explorer { database, session })
+    }
+    /// One more user of the same blocks.
+    pub fn share(&self) -> Explorer {
+        Explorer { database: self.database.clone(), session: self.database.session() }
+    }
+    /// Bytes that the graph holds in memory now.
+    pub fn memory_bytes(&self) -> u64 {
+        self.database.snapshot().memory().total_bytes() as u64
+    }
+    /// Writes everything to disk and closes the folder, once no other user is left.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn close(self) -> Result<(), Error> {
+        drop(self.session);
+        self.database.close()
     }
     /// Adds a block, in one commit.
     ///

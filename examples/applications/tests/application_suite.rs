@@ -7,5 +7,6 @@ mod suite {
     mod blockchain;
     mod knowledge;
     mod packages;
+    mod rings;
     mod social;
 }

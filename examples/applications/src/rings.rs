@@ -1,4 +1,4 @@
-//! # fraud: rings of payments, told as they close
+//! Rings of payments, told as they close.
 //!
 //! Money that comes back to where it began, over a few accounts within a short time, is a sign of fraud. A [`Ledger`] books payments in a graph; a standing
 //! query keeps the rings of three true, so whoever watches is told of a ring by the commit of the payment that closes it. Nobody asks again and again.
@@ -6,12 +6,9 @@
 //! A ring is three payments `a -> b -> c -> a` between three accounts, each not before the one in front of it, all within [`WINDOW`]. Each is told once, from
 //! the payment that began it. A payment that is taken back takes its rings with it.
 
-#![cfg_attr(not(test), deny(clippy::unwrap_used))]
-
-use database::{Database, Error, Options, QueryResult, Session, Value, params};
+use crate::ask::{self, Told, keep, number, run};
+use database::{Database, Error, Options, Session, Value, params};
 use std::path::Path;
-use std::time::Duration;
-use world::clock::monotonic_ns;
 
 /// Seconds from the first payment of a ring to the last.
 pub const WINDOW: i64 = 86_400;
@@ -21,6 +18,8 @@ const RINGS: &str = "CREATE STANDING QUERY rings AS \
     MATCH (a:Account)-[x:PAID]->(b:Account)-[y:PAID]->(c:Account)-[z:PAID]->(a) \
     WHERE a <> b AND b <> c AND a <> c AND x.time <= y.time AND y.time <= z.time AND z.time - x.time <= 86400 \
     RETURN a.id AS first, b.id AS second, c.id AS third, x.time AS began, z.time AS closed";
+
+const NAMES: &str = "CREATE (a:Account {id: 0}) CREATE (a)-[:PAID {amount: 0, time: 0}]->(a) DETACH DELETE a";
 
 /// A payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,18 +57,11 @@ impl Ledger {
     /// # Errors
     /// The folder cannot be opened, or holds something else.
     pub fn open(folder: Option<&Path>) -> Result<Ledger, Error> {
-        let database = match folder {
-            Some(folder) => Database::open(folder, Options::default())?,
-            None => Database::open(database::MEMORY, Options::default())?,
-        };
+        let database = ask::open(folder, Options::default())?;
         let mut session = database.session();
         let rule = "CREATE CONSTRAINT account IF NOT EXISTS FOR (a:Account) REQUIRE a.id IS UNIQUE";
-        session.query(rule, params! {})?.finish()?;
-        let known =
-            session.query("SHOW STANDING QUERIES YIELD name WHERE name = 'rings'", params! {})?.rows()?;
-        if known.is_empty() {
-            session.query(RINGS, params! {})?.finish()?;
-        }
+        run(&mut session, rule, params! {})?;
+        keep(&mut session, "rings", NAMES, RINGS)?;
         Ok(Ledger { database, session })
     }
     /// Books a payment. On return it is on disk, and its rings are on their way to whoever watches.
@@ -79,8 +71,7 @@ impl Ledger {
     pub fn pay(&mut self, payment: Payment) -> Result<(), Error> {
         let text = "MERGE (a:Account {id: $from}) MERGE (b:Account {id: $to}) \
              CREATE (a)-[:PAID {amount: $amount, time: $time}]->(b)";
-        self.session.query(text, given(payment))?.finish()?;
-        Ok(())
+        run(&mut self.session, text, given(payment))
     }
     /// Takes a payment back; true if there was one.
     ///
@@ -89,55 +80,20 @@ impl Ledger {
     pub fn take_back(&mut self, payment: Payment) -> Result<bool, Error> {
         let text = "MATCH (:Account {id: $from})-[p:PAID {amount: $amount, time: $time}]->(:Account {id: $to}) \
              WITH p LIMIT 1 DELETE p RETURN count(*)";
-        let taken = self.session.query(text, given(payment))?.single()?;
-        Ok(taken.as_int() == Some(1))
+        Ok(number(&mut self.session, text, given(payment))? == 1)
     }
     /// Is told of every ring from now on, and first of those that there are, if that is asked for.
     ///
     /// # Errors
     /// The standing query was dropped.
-    pub fn watch(&self, with_all: bool) -> Result<Alerts, Error> {
-        let snapshot = if with_all { " SNAPSHOT" } else { "" };
-        let mut session = self.database.session();
-        let rows = session.query(&format!("SUBSCRIBE rings{snapshot}"), params! {})?;
-        Ok(Alerts { rows, _session: session })
+    pub fn watch(&self, with_all: bool) -> Result<Told<Alert>, Error> {
+        Told::begin(&self.database, "rings", with_all, |difference, row| {
+            let number = |at: usize| row.get(at).and_then(Value::as_int).unwrap_or_default();
+            Alert { accounts: [number(0), number(1), number(2)], times: [number(3), number(4)], difference }
+        })
     }
 }
 
 fn given(Payment { from, to, amount, time }: Payment) -> database::Params {
     params! { "from" => from, "to" => to, "amount" => amount, "time" => time }
-}
-
-/// Rings as they close.
-pub struct Alerts {
-    rows: QueryResult,
-    _session: Session,
-}
-
-impl Alerts {
-    /// Those that come within this time; none where there was nothing to tell.
-    ///
-    /// # Errors
-    /// The subscription has ended.
-    pub fn next(&mut self, within: Duration) -> Result<Vec<Alert>, Error> {
-        let until_ns = world::clock::after_ns(within);
-        loop {
-            let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
-            let Some(Some(batch)) = self.rows.next_batch_timeout(left)? else { return Ok(Vec::new()) };
-            let found: Vec<Alert> = (0..batch.len()).filter_map(|row| alert(&batch.row(row))).collect();
-            if !found.is_empty() || left.is_zero() {
-                return Ok(found);
-            }
-        }
-    }
-}
-
-/// A row of the subscription: commit, time, difference, mark, and what the query returns. A mark is no alert.
-fn alert(row: &[Value]) -> Option<Alert> {
-    let number = |at: usize| row.get(at)?.as_int();
-    Some(Alert {
-        difference: number(2).filter(|difference| *difference != 0)?,
-        accounts: [number(4)?, number(5)?, number(6)?],
-        times: [number(7)?, number(8)?],
-    })
 }
