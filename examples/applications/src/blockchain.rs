@@ -8,7 +8,7 @@
 //! A block comes in one commit. Where blocks come in their order, an input whose output is known leads to its address.
 
 use crate::ask::{self, Told, keep, rows, run, text};
-use database::{Database, Error, Options, Session, Value, params};
+use database::{Database, Error, Mode, Options, Session, Value, params};
 use serde_json::Value as Json;
 use std::path::Path;
 use world::chance::Chance;
@@ -177,13 +177,16 @@ impl Explorer {
         let name = |name: &str| Value::string(name);
         let all = block.transactions.iter().enumerate();
         let transactions = all.map(|(at, one)| list(vec![name(&one.txid), Value::Int(at as i64)]));
-        let outputs = block.transactions.iter().flat_map(|one| {
-            let output = |(at, (value, to)): (usize, &(i64, Option<String>))| {
-                let to = to.as_deref().map_or(Value::Null, Value::string);
-                list(vec![name(&one.txid), Value::Int(at as i64), Value::Int(*value), to])
-            };
-            one.outputs.iter().enumerate().map(output).collect::<Vec<_>>()
-        });
+        let (mut outputs, mut scripts) = (Vec::new(), Vec::new());
+        for one in &block.transactions {
+            for (at, (value, to)) in (0..).zip(&one.outputs) {
+                let mut output = vec![name(&one.txid), Value::Int(at), Value::Int(*value)];
+                let to = to.as_deref().map(Value::string);
+                let place = if to.is_some() { &mut outputs } else { &mut scripts };
+                output.extend(to);
+                place.push(list(output));
+            }
+        }
         let inputs = block.transactions.iter().flat_map(|one| {
             let input = |(at, (from, output)): (usize, &(String, i64))| {
                 list(vec![name(&one.txid), name(from), Value::Int(*output), Value::Int(at as i64)])
@@ -194,7 +197,7 @@ impl Explorer {
             "hash" => block.hash.as_str(), "previous" => block.previous.as_str(),
             "height" => block.height, "time" => block.time,
             "transactions" => list(transactions.collect()),
-            "outputs" => list(outputs.collect()), "inputs" => list(inputs.collect()),
+            "outputs" => list(outputs), "scripts" => list(scripts), "inputs" => list(inputs.collect()),
         };
         self.session.transaction(|transaction| {
             for text in ADD {
@@ -216,31 +219,39 @@ impl Explorer {
     /// # Errors
     /// The graph cannot be read.
     pub fn render(&mut self, hash: &str) -> Result<Vec<Rendered>, Error> {
-        let question = "MATCH (:Block {hash: $hash})-[h:HAS]->(t:Transaction) \
-             RETURN t.txid, \
-             COLLECT { MATCH (t)-[s:SPENDS]->(u) RETURN [u.txid, s.output] ORDER BY s.n }, \
-             COLLECT { MATCH (t)-[p:PAYS]->(a) RETURN [p.value, a.address] ORDER BY p.n } \
-             ORDER BY h.n";
-        let found = rows(&mut self.session, question, params! { "hash" => hash })?;
-        let pairs = |value: &Value| match value {
-            Value::List(list) => list.to_vec(),
-            _ => Vec::new(),
+        self.session.begin(Mode::Read)?;
+        let rendered = self.rendered(hash);
+        self.session.rollback()?;
+        rendered
+    }
+    /// Three flat statements: rows of a large block come in batches, and no list is made for each transaction.
+    fn rendered(&mut self, hash: &str) -> Result<Vec<Rendered>, Error> {
+        let mut all = Vec::new();
+        self.each(SHOWN, hash, |row| all.push((int(&row[0]), Ordered::new(word(&row[1])))))?;
+        all.sort_by_key(|(place, _)| *place);
+        let mut add = |place: &Value, add: &mut dyn FnMut(&mut Ordered)| {
+            if let Ok(at) = all.binary_search_by_key(&int(place), |(place, _)| *place) {
+                add(&mut all[at].1);
+            }
         };
-        let part = |pair: &Value, at: usize| match pair {
-            Value::List(pair) => pair.get(at).cloned().unwrap_or(Value::Null),
-            _ => Value::Null,
-        };
-        let word = |value: Value| value.as_str().map(str::to_string);
-        let input = |pair: &Value| {
-            (word(part(pair, 0)).unwrap_or_default(), part(pair, 1).as_int().unwrap_or_default())
-        };
-        let output = |pair: &Value| (part(pair, 0).as_int().unwrap_or_default(), word(part(pair, 1)));
-        let one = |row: &Vec<Value>| Transaction {
-            txid: text(row, 0),
-            inputs: pairs(&row[1]).iter().map(input).collect(),
-            outputs: pairs(&row[2]).iter().map(output).collect(),
-        };
-        Ok(found.iter().map(one).collect())
+        self.each(SHOWN_INPUTS, hash, |row| {
+            let mut input = Some((int(&row[1]), (word(&row[3]), int(&row[2]))));
+            add(&row[0], &mut |one| one.inputs.extend(input.take()));
+        })?;
+        self.each(SHOWN_OUTPUTS, hash, |row| {
+            let to = row[3].as_str().map(str::to_string);
+            let mut output = Some((int(&row[1]), (int(&row[2]), to)));
+            add(&row[0], &mut |one| one.outputs.extend(output.take()));
+        })?;
+        Ok(all.into_iter().map(|(_, one)| one.in_order()).collect())
+    }
+    /// Takes each row that a statement has of a block.
+    fn each(&mut self, text: &str, hash: &str, mut take: impl FnMut(Vec<Value>)) -> Result<(), Error> {
+        let mut found = self.session.query(text, params! { "hash" => hash })?;
+        while let Some(batch) = found.next_batch()? {
+            (0..batch.len()).for_each(|row| take(batch.row(row)));
+        }
+        Ok(())
     }
     /// Every transaction that money of an address reached, and over how many spendings; those that paid the address at 0. Taint is by transaction, not by
     /// output: whoever spends any output of one of these is reached too, also an output that went to another address.
@@ -293,15 +304,51 @@ impl Explorer {
     }
 }
 
+/// What shows a block: its transactions, all that they spend, and all that they pay, each with the place of the transaction.
+const SHOWN: &str = "MATCH (:Block {hash: $hash})-[h:HAS]->(t) RETURN h.n, t.txid";
+const SHOWN_INPUTS: &str =
+    "MATCH (:Block {hash: $hash})-[h:HAS]->()-[s:SPENDS]->(u) RETURN h.n, s.n, s.output, u.txid";
+const SHOWN_OUTPUTS: &str =
+    "MATCH (:Block {hash: $hash})-[h:HAS]->()-[p:PAYS]->(a) RETURN h.n, p.n, p.value, a.address";
+
+/// A transaction whose inputs and outputs come in any order, each with its place.
+struct Ordered {
+    txid: String,
+    inputs: Vec<(i64, (String, i64))>,
+    outputs: Vec<(i64, (i64, Option<String>))>,
+}
+
+impl Ordered {
+    fn new(txid: String) -> Ordered {
+        Ordered { txid, inputs: Vec::new(), outputs: Vec::new() }
+    }
+    fn in_order(mut self) -> Transaction {
+        self.inputs.sort_by_key(|(place, _)| *place);
+        self.outputs.sort_by_key(|(place, _)| *place);
+        Transaction {
+            txid: self.txid,
+            inputs: self.inputs.into_iter().map(|(_, input)| input).collect(),
+            outputs: self.outputs.into_iter().map(|(_, output)| output).collect(),
+        }
+    }
+}
+
+fn int(value: &Value) -> i64 {
+    value.as_int().unwrap_or_default()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_string()
+}
+
 /// What adds a block. An output without an address pays a node without one.
-const ADD: [&str; 5] = [
+const ADD: [&str; 6] = [
     "CREATE (b:Block {hash: $hash}) SET b.height = $height, b.time = $time, b.previous = $previous",
     "MATCH (b:Block {hash: $hash}) UNWIND $transactions AS one MERGE (t:Transaction {txid: one[0]}) \
      CREATE (b)-[:HAS {n: one[1]}]->(t)",
-    "UNWIND $outputs AS out MATCH (t:Transaction {txid: out[0]}) \
-     CALL (t, out) { WITH t, out WHERE out[3] IS NOT NULL MERGE (a:Address {address: out[3]}) \
-     CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(a) } \
-     CALL (t, out) { WITH t, out WHERE out[3] IS NULL CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(:Script) }",
+    "UNWIND $outputs AS out MATCH (t:Transaction {txid: out[0]}) MERGE (a:Address {address: out[3]}) \
+     CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(a)",
+    "UNWIND $scripts AS out MATCH (t:Transaction {txid: out[0]}) CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(:Script)",
     "UNWIND $inputs AS spent MATCH (t:Transaction {txid: spent[0]}) MERGE (u:Transaction {txid: spent[1]}) \
      CREATE (t)-[:SPENDS {output: spent[2], n: spent[3]}]->(u)",
     "UNWIND $inputs AS spent MATCH (t:Transaction {txid: spent[0]}), (u:Transaction {txid: spent[1]})-[p:PAYS]->(a:Address) \

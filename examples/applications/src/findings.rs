@@ -216,7 +216,7 @@ pub fn block(findings: &Json) -> String {
     let word = |name: &str| about[name].as_str().map_or(about[name].to_string(), str::to_string);
     let load = |name: &str| word(name).split_whitespace().next().unwrap_or("?").to_string();
     let mut text = format!(
-        "{}, seed {}, on {} cores ({}), commit `{}`, profile `{}`, load {} at the beginning and {} at the end, {} seconds in all.\n",
+        "Data: {}; seed {}, on {} cores ({}), commit `{}`, profile `{}`, load {} at the beginning and {} at the end, {} seconds in all.\n",
         word("data"),
         word("seed"),
         word("cores"),
