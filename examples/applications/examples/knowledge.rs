@@ -1,11 +1,18 @@
-//! Concepts that are merged while others read: `cargo run --release -p tanglewood-applications-examples --example knowledge -- [FOLDER] [--picture FILE.svg]`.
+//! Concepts that are merged while others read: `cargo run --release -p tanglewood-applications-examples --example knowledge -- [DATA] [--out FOLDER] [--page PAGE.md]`.
 //!
-//! The folder holds WordNet as `synsets.csv` and `relations.csv`. Without one, a small knowledge is drawn.
+//! DATA is the folder of packed data sets, or one with WordNet as `synsets.csv` and `relations.csv`. Without it, a small knowledge is drawn. What the
+//! rules say is held against a search through the relations, before the merges, and behind them with all that was told meanwhile.
 #![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
-use applications::command::{Arguments, Over, Times, below, timed, times_chart, told};
-use applications::knowledge::Knowledge;
+use applications::Told;
+use applications::command::{Arguments, Over, lines, since, timed, told};
+use applications::findings::Findings;
+use applications::knowledge::{Knowledge, PartChange, RELATIONS};
+use applications::search;
+use applications::times::{Times, times_chart};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 use world::chance::Chance;
@@ -17,96 +24,204 @@ use world::threads::in_parallel;
 const MERGES: usize = 200;
 /// Concepts that are drawn.
 const DRAWN: u64 = 2_000;
-/// A merge counts as done when nothing was delivered for this long. Later changes are not among the times.
+const SEED: u64 = 4;
+/// Nothing more is to come of a merge once nothing came for so long. What comes later is not among the times.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// The answer of the rules is complete once nothing came for so long.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// By thing and part, how many times it was told.
+type Parts = HashMap<(String, String), i64>;
+
+/// What the merging client did.
+#[derive(Default)]
+struct Merged {
+    merges: Times,
+    alerts: Times,
+    questions: Times,
+    /// Which concept stayed, by the one that went into it.
+    stays: HashMap<String, String>,
+    changes: Vec<PartChange>,
+}
+
+/// As the server has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<(), String> {
     let arguments = Arguments::read()?;
     let folder = TemporaryFolder::new("knowledge").map_err(|error| error.to_string())?;
-    let files = match &arguments.data {
-        Some(data) => below(data, "wordnet"),
-        None => drawn(folder.path())?,
-    };
-    let ids: Vec<String> = files::read_text(&files.join("synsets.csv"))
-        .map_err(|error| error.to_string())?
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split(',').next().filter(|id| id.len() < 12).map(String::from))
-        .collect();
+    let found = arguments.folder("wordnet30", "wordnet")?;
+    let about = if found.is_some() { "WordNet 3.0" } else { "a knowledge that is drawn" };
+    let files = found.map_or_else(|| drawn(folder.path()), Ok)?;
+    let ids = ids(&files)?;
+    let relations = lines(&files.join("relations.csv"), 1)?;
+    let mut findings = Findings::begin("knowledge", about, SEED);
     let mut knowledge = Knowledge::open(None, Some(files)).map_err(|error| told(&error))?;
     let ((), took) = timed(|| knowledge.load())?;
     let ([concepts, words], _) = timed(|| knowledge.counts())?;
-    let (relations, _) = timed(|| knowledge.relations())?;
-    println!("{concepts} concepts with {words} words and {relations} relationships, loaded in {took:.1?}");
-    let ((), took) = timed(|| knowledge.keep_rules())?;
-    let mut changes = knowledge.watch(true).map_err(|error| told(&error))?;
-    let mut known = 0;
-    loop {
-        let found = changes.next(Duration::from_secs(1)).map_err(|error| told(&error))?;
-        if found.is_empty() {
-            break;
-        }
-        known += found.len();
+    let (between, _) = timed(|| knowledge.relations())?;
+    findings.count("concepts", concepts as usize);
+    findings.count("words", words as usize);
+    findings.count("relationships", between as usize);
+    findings.time("loaded", took);
+    if concepts as usize != ids.len() {
+        return Err(format!("{concepts} concepts were loaded of {}", ids.len()));
     }
-    println!("{known} parts of things follow, first answered in {took:.1?}");
-    let is_over = AtomicBool::new(false);
+    let begin_ns = monotonic_ns();
+    let ((), _) = timed(|| knowledge.keep_rules())?;
+    let mut changes = knowledge.watch(true).map_err(|error| told(&error))?;
+    let mut parts = Parts::new();
+    let all = rest(&mut changes, SILENCE)?;
+    findings
+        .time("what follows by the rules, told for the first time", since(begin_ns).saturating_sub(SILENCE));
+    all.into_iter().for_each(|change| add(&mut parts, change));
+    compare(&parts, &relations, &HashMap::new())?;
+    findings.count("parts of things that follow", parts.len());
+    findings.check(format!("all {} parts, beside a search through the relations", parts.len()));
+    let (merged, reads) = at_once(&knowledge, changes, &ids, words)?;
+    merged.changes.into_iter().for_each(|change| add(&mut parts, change));
+    parts.retain(|_, count| *count != 0);
+    compare(&parts, &relations, &merged.stays)?;
+    findings.times("a merge, while somebody reads all words", &merged.merges);
+    findings
+        .times(&format!("from its commit until what follows is told, within {PATIENCE:?}"), &merged.alerts);
+    findings.times("all parts of a thing, asked anew", &merged.questions);
+    findings.times("a look at all words", &reads);
+    findings
+        .check(format!("all {words} words were there at each of {} looks between the merges", reads.len()));
+    findings.check(format!(
+        "behind {} merges, all that was told adds up to the {} parts of a search",
+        merged.merges.len(),
+        parts.len()
+    ));
+    findings.chart(times_chart(
+        "Concepts are merged while others read",
+        &[
+            ("a merge", &merged.merges),
+            ("until what follows is told", &merged.alerts),
+            ("parts of a thing, asked anew", &merged.questions),
+        ],
+    ));
+    findings.end(&arguments)
+}
+
+fn ids(files: &Path) -> Result<Vec<String>, String> {
+    let all = lines(&files.join("synsets.csv"), 1)?;
+    // A gloss may have lines of its own; ids are short.
+    let id = |line: &String| line.split(',').next().filter(|id| id.len() < 12).map(str::to_string);
+    Ok(all.iter().filter_map(id).collect())
+}
+
+fn add(parts: &mut Parts, change: PartChange) {
+    *parts.entry((change.thing, change.part)).or_default() += change.difference;
+}
+
+/// All that comes until nothing came for so long.
+fn rest(changes: &mut Told<PartChange>, silence: Duration) -> Result<Vec<PartChange>, String> {
+    let mut all = Vec::new();
+    loop {
+        let found = changes.next(silence).map_err(|error| told(&error))?;
+        if found.is_empty() {
+            return Ok(all);
+        }
+        all.extend(found);
+    }
+}
+
+/// Holds what was told against a search, where some concepts went into others.
+fn compare(parts: &Parts, relations: &[String], stays: &HashMap<String, String>) -> Result<(), String> {
+    let merged = |id: &str| {
+        let mut id = id.to_string();
+        while let Some(into) = stays.get(&id) {
+            id.clone_from(into);
+        }
+        id
+    };
+    let mut pairs = [BTreeSet::new(), BTreeSet::new()];
+    for line in relations {
+        let mut words = line.split(',');
+        let [Some(from), Some(kind), Some(to)] = [(); 3].map(|()| words.next()) else { continue };
+        let place = match RELATIONS.iter().find(|(name, _)| *name == kind) {
+            Some((_, "IS_A" | "INSTANCE_OF")) => 0,
+            Some((_, "HAS_PART")) => 1,
+            _ => continue,
+        };
+        let (one, other) = (merged(from), merged(to));
+        // What lay between two that are one now is gone.
+        if one != other || from == to {
+            pairs[place].insert((one, other));
+        }
+    }
+    let [is_a, has] =
+        pairs.each_ref().map(|set| set.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
+    let wanted = search::parts(&is_a, &has);
+    let is_known =
+        |(thing, part): &(&str, &str)| parts.get(&(thing.to_string(), part.to_string())) == Some(&1);
+    let known = parts.values().filter(|count| **count != 0).count();
+    match wanted.iter().find(|pair| !is_known(pair)) {
+        Some((thing, part)) => Err(format!("{thing} has {part}, and that was not told once")),
+        None if known != wanted.len() => {
+            Err(format!("{known} parts were told, a search finds {}", wanted.len()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// One client merges, another one reads.
+fn at_once(
+    knowledge: &Knowledge,
+    changes: Told<PartChange>,
+    ids: &[String],
+    words: i64,
+) -> Result<(Merged, Times), String> {
+    let (is_over, changes) = (AtomicBool::new(false), Mutex::new(changes));
     let done = in_parallel("knowledge", 2, |number| {
         let mut own = knowledge.share();
         if number == 1 {
-            return read(&mut own, words, &is_over).map(|times| vec![times]);
+            let times = read(&mut own, words, &is_over)?;
+            return Ok((Merged::default(), times));
         }
         let _over = Over(&is_over);
-        merge(&mut own, &mut changes_of(&knowledge)?, &ids)
+        let mut changes = changes.lock().map_err(|_| "another client failed")?;
+        Ok((merge(&mut own, &mut changes, ids)?, Times::default()))
     });
-    let mut done = done.into_iter().collect::<Result<Vec<_>, String>>()?.into_iter().flatten();
-    let [merges, alerts, questions, reads] = [(); 4].map(|()| done.next().unwrap_or_default());
-    println!("a merge, while somebody reads all words: {}", merges.told());
-    println!(
-        "from its commit until what follows is told, where something is within {PATIENCE:?}: {}",
-        alerts.told()
-    );
-    println!("all parts of a thing, asked anew: {}", questions.told());
-    println!("all {words} words were there at each of {} looks, each {}", reads.len(), reads.told());
-    arguments.draw(&times_chart(
-        "A knowledge graph: merges while somebody reads",
-        &[
-            ("a merge", &merges),
-            ("from there until told", &alerts),
-            ("parts of a thing, asked anew", &questions),
-        ],
-    ))
-}
-
-fn changes_of(
-    knowledge: &Knowledge,
-) -> Result<applications::Told<applications::knowledge::PartChange>, String> {
-    knowledge.watch(false).map_err(|error| told(&error))
+    let done = done.into_iter().collect::<Result<Vec<(Merged, Times)>, String>>()?;
+    match <[(Merged, Times); 2]>::try_from(done) {
+        Ok([(merged, _), (_, reads)]) => Ok((merged, reads)),
+        Err(_) => Err("two clients were started".into()),
+    }
 }
 
 /// Merges concepts that are drawn: times of the merges, of their consequences, and of questions between them.
 fn merge(
     knowledge: &mut Knowledge,
-    changes: &mut applications::Told<applications::knowledge::PartChange>,
+    changes: &mut Told<PartChange>,
     ids: &[String],
-) -> Result<Vec<Times>, String> {
-    let mut chance = Chance::seeded(4);
-    let [mut merges, mut alerts, mut questions] = [(); 3].map(|()| Times::default());
+) -> Result<Merged, String> {
+    let mut chance = Chance::seeded(SEED);
+    let mut merged = Merged::default();
     for _ in 0..MERGES {
         let [stays, gone] = [(); 2].map(|()| ids[chance.index(ids.len())].clone());
         let (is_merged, took) = timed(|| knowledge.merge(&stays, &gone))?;
-        if is_merged {
-            merges.push(took);
+        if !is_merged {
+            continue;
         }
+        merged.merges.push(took);
+        merged.stays.insert(gone, stays.clone());
         let begin_ns = monotonic_ns();
-        if !changes.next(PATIENCE).map_err(|error| told(&error))?.is_empty() {
-            alerts.push(Duration::from_nanos(monotonic_ns() - begin_ns));
+        let found = changes.next(PATIENCE).map_err(|error| told(&error))?;
+        if !found.is_empty() {
+            merged.alerts.push(since(begin_ns));
         }
+        merged.changes.extend(found);
         let (_, took) = timed(|| knowledge.parts(&stays))?;
-        questions.push(took);
+        merged.questions.push(took);
         // The rest of a large change, or one that came late.
-        while !changes.next(PATIENCE).map_err(|error| told(&error))?.is_empty() {}
+        merged.changes.extend(rest(changes, PATIENCE)?);
     }
-    Ok(vec![merges, alerts, questions])
+    merged.changes.extend(rest(changes, SILENCE)?);
+    Ok(merged)
 }
 
 /// Looks at all words again and again: no merge may lose one.
@@ -123,7 +238,7 @@ fn read(knowledge: &mut Knowledge, words: i64, is_over: &AtomicBool) -> Result<T
 }
 
 fn drawn(folder: &Path) -> Result<PathBuf, String> {
-    let mut chance = Chance::seeded(8);
+    let mut chance = Chance::seeded(SEED);
     let mut synsets = "id,pos,lexfile,words,gloss\n".to_string();
     let mut relations = "from,type,to,from_word,to_word\n".to_string();
     for at in 0..DRAWN {

@@ -1,4 +1,4 @@
-//! A blockchain explorer: blocks as a graph, rendered in one transaction, and the flow of money.
+//! A blockchain explorer: blocks as a graph, rendered in one transaction, and what money did.
 //!
 //! A block has transactions; a transaction pays addresses, and spends what others paid. [`Explorer::render`] shows all of a block at one moment.
 //! [`Explorer::taint`] finds every transaction that spends money of an address, over any number of steps. Addresses whose money was spent together belong
@@ -8,12 +8,12 @@
 //! A block comes in one commit. Where blocks come in their order, an input whose output is known leads to its address.
 
 use crate::ask::{self, Told, keep, rows, run, text};
-use database::{Database, Error, Options, Session, Value, params};
+use database::{Database, Error, Mode, Options, Session, Value, params};
 use serde_json::Value as Json;
 use std::path::Path;
 use world::chance::Chance;
 
-/// The standing query of all transactions that spend money a flagged address had, over any number of steps.
+/// Kept true: what spends money that a flagged address had, over any number of steps.
 const TAINTED: &str = "CREATE STANDING QUERY tainted AS DATALOG {
     tainted(t) :- Flagged(a), PAYS(t, a).
     tainted(t) :- tainted(s), SPENDS(t, s).
@@ -44,9 +44,9 @@ pub struct Block {
 pub struct Transaction {
     /// Its name.
     pub txid: String,
-    /// Its inputs: the transaction that paid each, and the number of that output.
+    /// What it spends: the transaction that paid it, and which output of that.
     pub inputs: Vec<(String, i64)>,
-    /// Its outputs: amount and address; some scripts have no address.
+    /// What it pays: how much, and to whom; some scripts have no address.
     pub outputs: Vec<(i64, Option<String>)>,
 }
 
@@ -78,7 +78,7 @@ impl Block {
     }
 }
 
-/// Generated blocks, from small ones up to one of `transactions` transactions: each spends a few outputs of earlier ones and pays a few addresses.
+/// Blocks that are drawn, from small ones to one of so many transactions: each spends a few outputs of earlier ones and pays a few addresses.
 pub fn drawn(blocks: usize, transactions: usize, seed: u64) -> Vec<Block> {
     let mut chance = Chance::seeded(seed);
     let (mut unspent, mut next) = (Vec::<(String, i64)>::new(), 0);
@@ -106,13 +106,13 @@ pub fn drawn(blocks: usize, transactions: usize, seed: u64) -> Vec<Block> {
     (0..blocks).map(block).collect()
 }
 
-/// A graph of blocks, with the explorer's questions.
+/// Blocks, and what can be asked of them.
 pub struct Explorer {
     database: Database,
     session: Session,
 }
 
-/// A transaction for display: its name, its inputs, and its outputs.
+/// A transaction as it is shown: its name, what it spends, and what it pays.
 pub type Rendered = Transaction;
 
 /// A transaction that taint reached (1), or does no more (-1).
@@ -130,7 +130,14 @@ impl Explorer {
     /// # Errors
     /// The folder cannot be opened, or holds something else.
     pub fn open(folder: Option<&Path>) -> Result<Explorer, Error> {
-        let database = ask::open(folder, Options::default())?;
+        Explorer::open_within(folder, None)
+    }
+    /// The blocks in this folder, or in memory, where the graph may hold so many bytes in memory; no bound where absent.
+    ///
+    /// # Errors
+    /// The folder cannot be opened, or holds something else.
+    pub fn open_within(folder: Option<&Path>, memory_bytes: Option<u64>) -> Result<Explorer, Error> {
+        let database = ask::open(folder, Options { memory_bytes, ..Options::default() })?;
         let mut session = database.session();
         let keys = [
             ("block", "Block", "hash"),
@@ -145,6 +152,22 @@ impl Explorer {
         keep(&mut session, "tainted", NAMES, TAINTED)?;
         Ok(Explorer { database, session })
     }
+    /// One more user of the same blocks.
+    pub fn share(&self) -> Explorer {
+        Explorer { database: self.database.clone(), session: self.database.session() }
+    }
+    /// Bytes that the graph holds in memory now.
+    pub fn memory_bytes(&self) -> u64 {
+        self.database.snapshot().memory().total_bytes() as u64
+    }
+    /// Writes everything to disk and closes the folder, once no other user is left.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn close(self) -> Result<(), Error> {
+        drop(self.session);
+        self.database.close()
+    }
     /// Adds a block, in one commit.
     ///
     /// # Errors
@@ -154,13 +177,16 @@ impl Explorer {
         let name = |name: &str| Value::string(name);
         let all = block.transactions.iter().enumerate();
         let transactions = all.map(|(at, one)| list(vec![name(&one.txid), Value::Int(at as i64)]));
-        let outputs = block.transactions.iter().flat_map(|one| {
-            let output = |(at, (value, to)): (usize, &(i64, Option<String>))| {
-                let to = to.as_deref().map_or(Value::Null, Value::string);
-                list(vec![name(&one.txid), Value::Int(at as i64), Value::Int(*value), to])
-            };
-            one.outputs.iter().enumerate().map(output).collect::<Vec<_>>()
-        });
+        let (mut outputs, mut scripts) = (Vec::new(), Vec::new());
+        for one in &block.transactions {
+            for (at, (value, to)) in (0..).zip(&one.outputs) {
+                let mut output = vec![name(&one.txid), Value::Int(at), Value::Int(*value)];
+                let to = to.as_deref().map(Value::string);
+                let place = if to.is_some() { &mut outputs } else { &mut scripts };
+                output.extend(to);
+                place.push(list(output));
+            }
+        }
         let inputs = block.transactions.iter().flat_map(|one| {
             let input = |(at, (from, output)): (usize, &(String, i64))| {
                 list(vec![name(&one.txid), name(from), Value::Int(*output), Value::Int(at as i64)])
@@ -171,7 +197,7 @@ impl Explorer {
             "hash" => block.hash.as_str(), "previous" => block.previous.as_str(),
             "height" => block.height, "time" => block.time,
             "transactions" => list(transactions.collect()),
-            "outputs" => list(outputs.collect()), "inputs" => list(inputs.collect()),
+            "outputs" => list(outputs), "scripts" => list(scripts), "inputs" => list(inputs.collect()),
         };
         self.session.transaction(|transaction| {
             for text in ADD {
@@ -193,34 +219,42 @@ impl Explorer {
     /// # Errors
     /// The graph cannot be read.
     pub fn render(&mut self, hash: &str) -> Result<Vec<Rendered>, Error> {
-        let question = "MATCH (:Block {hash: $hash})-[h:HAS]->(t:Transaction) \
-             RETURN t.txid, \
-             COLLECT { MATCH (t)-[s:SPENDS]->(u) RETURN [u.txid, s.output] ORDER BY s.n }, \
-             COLLECT { MATCH (t)-[p:PAYS]->(a) RETURN [p.value, a.address] ORDER BY p.n } \
-             ORDER BY h.n";
-        let found = rows(&mut self.session, question, params! { "hash" => hash })?;
-        let pairs = |value: &Value| match value {
-            Value::List(list) => list.to_vec(),
-            _ => Vec::new(),
-        };
-        let part = |pair: &Value, at: usize| match pair {
-            Value::List(pair) => pair.get(at).cloned().unwrap_or(Value::Null),
-            _ => Value::Null,
-        };
-        let word = |value: Value| value.as_str().map(str::to_string);
-        let input = |pair: &Value| {
-            (word(part(pair, 0)).unwrap_or_default(), part(pair, 1).as_int().unwrap_or_default())
-        };
-        let output = |pair: &Value| (part(pair, 0).as_int().unwrap_or_default(), word(part(pair, 1)));
-        let one = |row: &Vec<Value>| Transaction {
-            txid: text(row, 0),
-            inputs: pairs(&row[1]).iter().map(input).collect(),
-            outputs: pairs(&row[2]).iter().map(output).collect(),
-        };
-        Ok(found.iter().map(one).collect())
+        self.session.begin(Mode::Read)?;
+        let rendered = self.rendered(hash);
+        self.session.rollback()?;
+        rendered
     }
-    /// Every transaction that money of an address reached, and the number of spendings to it; transactions that paid the address have 0. Taint is by
-    /// transaction, not by output: a transaction that spends any output of one of these is reached too, also an output that went to another address.
+    /// Three flat statements: rows of a large block come in batches, and no list is made for each transaction.
+    fn rendered(&mut self, hash: &str) -> Result<Vec<Rendered>, Error> {
+        let mut all = Vec::new();
+        self.each(SHOWN, hash, |row| all.push((int(&row[0]), Ordered::new(word(&row[1])))))?;
+        all.sort_by_key(|(place, _)| *place);
+        let mut add = |place: &Value, add: &mut dyn FnMut(&mut Ordered)| {
+            if let Ok(at) = all.binary_search_by_key(&int(place), |(place, _)| *place) {
+                add(&mut all[at].1);
+            }
+        };
+        self.each(SHOWN_INPUTS, hash, |row| {
+            let mut input = Some((int(&row[1]), (word(&row[3]), int(&row[2]))));
+            add(&row[0], &mut |one| one.inputs.extend(input.take()));
+        })?;
+        self.each(SHOWN_OUTPUTS, hash, |row| {
+            let to = row[3].as_str().map(str::to_string);
+            let mut output = Some((int(&row[1]), (int(&row[2]), to)));
+            add(&row[0], &mut |one| one.outputs.extend(output.take()));
+        })?;
+        Ok(all.into_iter().map(|(_, one)| one.in_order()).collect())
+    }
+    /// Takes each row that a statement has of a block.
+    fn each(&mut self, text: &str, hash: &str, mut take: impl FnMut(Vec<Value>)) -> Result<(), Error> {
+        let mut found = self.session.query(text, params! { "hash" => hash })?;
+        while let Some(batch) = found.next_batch()? {
+            (0..batch.len()).for_each(|row| take(batch.row(row)));
+        }
+        Ok(())
+    }
+    /// Every transaction that money of an address reached, and over how many spendings; those that paid the address at 0. Taint is by transaction, not by
+    /// output: whoever spends any output of one of these is reached too, also an output that went to another address.
     ///
     /// # Errors
     /// The graph cannot be read.
@@ -242,7 +276,7 @@ impl Explorer {
         let found = rows(&mut self.session, question, params! { "most" => most })?;
         Ok(found.iter().map(|row| (text(row, 0), row[1].as_int().unwrap_or_default())).collect())
     }
-    /// Flags an address: from now on subscribers get its taint. False where there is no such address.
+    /// Flags an address: from now on its taint is told. False where there is no such address.
     ///
     /// # Errors
     /// The disk fails.
@@ -258,7 +292,7 @@ impl Explorer {
         let text = "MATCH (a:Address {address: $address}) REMOVE a:Flagged";
         run(&mut self.session, text, params! { "address" => address })
     }
-    /// Subscribes to the transactions that taint of a flagged address reaches; with `with_all`, the current ones come first.
+    /// Is told of every transaction that taint of a flagged address reaches, from now on.
     ///
     /// # Errors
     /// The standing query was dropped.
@@ -270,15 +304,51 @@ impl Explorer {
     }
 }
 
-/// The statements that add a block. An output without an address pays a node without one.
-const ADD: [&str; 5] = [
+/// What shows a block: its transactions, all that they spend, and all that they pay, each with the place of the transaction.
+const SHOWN: &str = "MATCH (:Block {hash: $hash})-[h:HAS]->(t) RETURN h.n, t.txid";
+const SHOWN_INPUTS: &str =
+    "MATCH (:Block {hash: $hash})-[h:HAS]->()-[s:SPENDS]->(u) RETURN h.n, s.n, s.output, u.txid";
+const SHOWN_OUTPUTS: &str =
+    "MATCH (:Block {hash: $hash})-[h:HAS]->()-[p:PAYS]->(a) RETURN h.n, p.n, p.value, a.address";
+
+/// A transaction whose inputs and outputs come in any order, each with its place.
+struct Ordered {
+    txid: String,
+    inputs: Vec<(i64, (String, i64))>,
+    outputs: Vec<(i64, (i64, Option<String>))>,
+}
+
+impl Ordered {
+    fn new(txid: String) -> Ordered {
+        Ordered { txid, inputs: Vec::new(), outputs: Vec::new() }
+    }
+    fn in_order(mut self) -> Transaction {
+        self.inputs.sort_by_key(|(place, _)| *place);
+        self.outputs.sort_by_key(|(place, _)| *place);
+        Transaction {
+            txid: self.txid,
+            inputs: self.inputs.into_iter().map(|(_, input)| input).collect(),
+            outputs: self.outputs.into_iter().map(|(_, output)| output).collect(),
+        }
+    }
+}
+
+fn int(value: &Value) -> i64 {
+    value.as_int().unwrap_or_default()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_string()
+}
+
+/// What adds a block. An output without an address pays a node without one.
+const ADD: [&str; 6] = [
     "CREATE (b:Block {hash: $hash}) SET b.height = $height, b.time = $time, b.previous = $previous",
     "MATCH (b:Block {hash: $hash}) UNWIND $transactions AS one MERGE (t:Transaction {txid: one[0]}) \
      CREATE (b)-[:HAS {n: one[1]}]->(t)",
-    "UNWIND $outputs AS out MATCH (t:Transaction {txid: out[0]}) \
-     CALL (t, out) { WITH t, out WHERE out[3] IS NOT NULL MERGE (a:Address {address: out[3]}) \
-     CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(a) } \
-     CALL (t, out) { WITH t, out WHERE out[3] IS NULL CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(:Script) }",
+    "UNWIND $outputs AS out MATCH (t:Transaction {txid: out[0]}) MERGE (a:Address {address: out[3]}) \
+     CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(a)",
+    "UNWIND $scripts AS out MATCH (t:Transaction {txid: out[0]}) CREATE (t)-[:PAYS {n: out[1], value: out[2]}]->(:Script)",
     "UNWIND $inputs AS spent MATCH (t:Transaction {txid: spent[0]}) MERGE (u:Transaction {txid: spent[1]}) \
      CREATE (t)-[:SPENDS {output: spent[2], n: spent[3]}]->(u)",
     "UNWIND $inputs AS spent MATCH (t:Transaction {txid: spent[0]}), (u:Transaction {txid: spent[1]})-[p:PAYS]->(a:Address) \

@@ -1,19 +1,24 @@
-//! What the commands share: arguments, times, pictures.
+//! What the commands share: arguments, data, times.
 
-use chart::{Axis, Chart, Series};
+use experiment::data;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 use world::clock::monotonic_ns;
 use world::files;
 
-/// Arguments of a command: `[DATA] [--picture FILE.svg] [--postgres URL]`.
+/// How a command is started.
+const USAGE: &str = "[DATA] [--out FOLDER] [--page PAGE.md] [--postgres CONNECTION]";
+
+/// What a command was started with.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
-    /// A folder or a file of data; without one it is drawn.
+    /// The folder of packed data sets, or one data set as a folder or a file; without it, data is drawn.
     pub data: Option<PathBuf>,
-    /// Where the picture goes.
-    pub picture: Option<PathBuf>,
+    /// Where numbers and pictures go.
+    pub out: Option<PathBuf>,
+    /// The page of the guide whose block of figures is written anew, with numbers and pictures beside it.
+    pub page: Option<PathBuf>,
     /// A server of PostgreSQL that is measured beside, as a text of connection.
     pub postgres: Option<String>,
 }
@@ -31,28 +36,51 @@ impl Arguments {
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} wants a value"));
             match word.as_str() {
-                "--picture" => read.picture = Some(value()?.into()),
+                "--out" => read.out = Some(value()?.into()),
+                "--page" => read.page = Some(value()?.into()),
                 "--postgres" => read.postgres = Some(value()?),
                 other if other.starts_with('-') || read.data.is_some() => {
-                    return Err(format!(
-                        "`{other}` is not known; usage: [DATA] [--picture FILE.svg] [--postgres URL]"
-                    ));
+                    return Err(format!("`{other}` is not known; usage: {USAGE}"));
                 }
                 _ => read.data = Some(word.into()),
             }
         }
         Ok(read)
     }
-    /// Writes the picture, if `--picture` is given.
+    /// The folder `inner` of the data set `archive`, unpacked if the data is a folder of packed sets; none where data is to be drawn.
     ///
     /// # Errors
-    /// It cannot be drawn or written.
-    pub fn draw(&self, chart: &Chart) -> Result<(), String> {
-        let Some(to) = &self.picture else { return Ok(()) };
-        files::write_bytes(to, chart.svg()?.as_bytes()).map_err(|error| error.to_string())?;
-        println!("picture: {}", to.display());
-        Ok(())
+    /// The archive is damaged or lacks that folder.
+    pub fn folder(&self, archive: &str, inner: &str) -> Result<Option<PathBuf>, String> {
+        let Some(folder) = &self.data else { return Ok(None) };
+        if !files::exists(&folder.join(format!("{archive}.tar.zst"))) {
+            return Ok(Some(data::find_folder(folder, inner).unwrap_or_else(|| folder.clone())));
+        }
+        let (unpacked, _) = data::unpacked(folder, archive)?;
+        let found =
+            data::find_folder(&unpacked, inner).ok_or(format!("{archive} holds no folder `{inner}`"))?;
+        Ok(Some(found))
     }
+    /// The text of the data set: of the file that was given, or of `name`, packed or not, in the folder that was given.
+    ///
+    /// # Errors
+    /// There is no such file, or it is damaged.
+    pub fn text(&self, name: &str) -> Result<Option<String>, String> {
+        match &self.data {
+            None => Ok(None),
+            Some(folder) if files::is_folder(folder) => data::text(folder, name).map(Some),
+            Some(file) => files::read_text(file).map(Some).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// Lines of a text file, without the first `skip`.
+///
+/// # Errors
+/// The file is not there.
+pub fn lines(file: &Path, skip: usize) -> Result<Vec<String>, String> {
+    let text = files::read_text(file).map_err(|error| error.to_string())?;
+    Ok(text.lines().skip(skip).map(str::to_string).collect())
 }
 
 /// Runs `work`, and tells its time.
@@ -62,7 +90,12 @@ impl Arguments {
 pub fn timed<T>(work: impl FnOnce() -> Result<T, database::Error>) -> Result<(T, Duration), String> {
     let begin_ns = monotonic_ns();
     let made = work().map_err(|error| told(&error))?;
-    Ok((made, Duration::from_nanos(monotonic_ns() - begin_ns)))
+    Ok((made, since(begin_ns)))
+}
+
+/// The time since that moment of the monotonic clock.
+pub fn since(begin_ns: u64) -> Duration {
+    Duration::from_nanos(monotonic_ns().saturating_sub(begin_ns))
 }
 
 /// An error with its hint.
@@ -73,64 +106,7 @@ pub fn told(error: &database::Error) -> String {
     }
 }
 
-/// Times of one thing done again and again.
-#[derive(Clone, Debug, Default)]
-pub struct Times(Vec<Duration>);
-
-impl Times {
-    /// One more.
-    pub fn push(&mut self, time: Duration) {
-        self.0.push(time);
-    }
-    /// Those of another.
-    pub fn extend(&mut self, other: Times) {
-        self.0.extend(other.0);
-    }
-    /// How many.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-    /// None?
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-    /// The time that this part of all does not pass.
-    pub fn part(&self, part: f64) -> Duration {
-        let mut times = self.0.clone();
-        times.sort_unstable();
-        let at = (times.len().saturating_sub(1) as f64 * part).round() as usize;
-        times.get(at).copied().unwrap_or_default()
-    }
-    /// In words.
-    pub fn told(&self) -> String {
-        let [median, late, last] = [0.5, 0.99, 1.0].map(|part| self.part(part));
-        format!(
-            "{} times: median {median:.1?}, 99 of 100 within {late:.1?}, the longest {last:.1?}",
-            self.len()
-        )
-    }
-    /// As a curve: the part of all calls that was done within each number of microseconds.
-    pub fn curve(&self, name: &str) -> Series {
-        Chart::distribution(name, self.0.iter().map(|time| time.as_secs_f64() * 1e6).collect())
-    }
-}
-
-/// A picture of times.
-pub fn times_chart(title: &str, times: &[(&str, &Times)]) -> Chart {
-    Chart {
-        title: title.into(),
-        x: Axis::log("microseconds"),
-        y: Axis::linear("part that is done"),
-        categories: Vec::new(),
-        series: times
-            .iter()
-            .filter(|(_, times)| !times.is_empty())
-            .map(|(name, times)| times.curve(name))
-            .collect(),
-    }
-}
-
-/// Sets the flag when it is dropped, also after an error or a panic, so that no thread waits for ever.
+/// Says that something is over when it is dropped: also where the work failed or panicked, so that nobody waits for its end for ever.
 pub struct Over<'f>(pub &'f AtomicBool);
 
 impl Drop for Over<'_> {
@@ -139,36 +115,40 @@ impl Drop for Over<'_> {
     }
 }
 
-/// A folder of data below the one that was given: the archives have one within them.
-pub fn below(folder: &Path, name: &str) -> PathBuf {
-    let inner = folder.join(name);
-    if files::is_folder(&inner) { inner } else { folder.to_path_buf() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use world::files::TemporaryFolder;
 
     #[test]
     fn arguments_are_read_or_refused() {
         let read = |words: &[&str]| Arguments::of(words.iter().map(|word| (*word).to_string()));
-        let full = read(&["d", "--picture", "p.svg", "--postgres", "host=/tmp"]).unwrap();
-        assert_eq!((full.data, full.picture), (Some("d".into()), Some("p.svg".into())));
+        let full = read(&["d", "--out", "o", "--page", "p.md", "--postgres", "host=/tmp"]).unwrap();
+        assert_eq!(
+            (full.data, full.out, full.page),
+            (Some("d".into()), Some("o".into()), Some("p.md".into()))
+        );
         assert_eq!(full.postgres.as_deref(), Some("host=/tmp"));
-        for wrong in [&["a", "b"][..], &["--picture"], &["--what"]] {
+        for wrong in [&["a", "b"][..], &["--out"], &["--what"]] {
             assert!(read(wrong).is_err(), "{wrong:?}");
         }
     }
 
     #[test]
-    fn times_are_told() {
-        let mut times = Times::default();
-        assert_eq!(times.part(0.5), Duration::ZERO);
-        (1..=100).for_each(|at| times.push(Duration::from_micros(at)));
-        assert_eq!(
-            (times.part(0.0), times.part(1.0)),
-            (Duration::from_micros(1), Duration::from_micros(100))
-        );
-        assert!(times_chart("t", &[("a", &times)]).svg().is_ok());
+    fn data_is_a_folder_or_what_lies_in_it() {
+        let folder = TemporaryFolder::new("data").unwrap();
+        let of = |path: &Path| Arguments { data: Some(path.into()), ..Arguments::default() };
+        assert_eq!(of(folder.path()).folder("set", "inner").unwrap().as_deref(), Some(folder.path()));
+        let inner = folder.path().join("more/inner");
+        files::create_folder(&inner).unwrap();
+        assert_eq!(of(folder.path()).folder("set", "inner").unwrap(), Some(inner.clone()));
+        files::write_bytes(&inner.join("a.txt"), b"x\ny\n").unwrap();
+        assert_eq!(of(&inner).text("a.txt").unwrap().as_deref(), Some("x\ny\n"));
+        assert_eq!(of(&inner.join("a.txt")).text("b.txt").unwrap().as_deref(), Some("x\ny\n"));
+        assert!(of(&inner).text("b.txt").is_err());
+        assert_eq!(lines(&inner.join("a.txt"), 1).unwrap(), ["y"]);
+        assert_eq!(Arguments::default().folder("set", "inner").unwrap(), None);
+        files::write_bytes(&folder.path().join("set.tar.zst"), b"damaged").unwrap();
+        assert!(of(folder.path()).folder("set", "inner").is_err());
     }
 }

@@ -7,5 +7,7 @@ mod suite {
     mod blockchain;
     mod knowledge;
     mod packages;
+    mod pages;
+    mod rings;
     mod social;
 }

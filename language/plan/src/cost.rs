@@ -20,6 +20,9 @@ pub(crate) const EXPAND_COST: f64 = 1.5;
 pub(crate) const INTO_COST: f64 = 3.0;
 /// Descending an index.
 pub(crate) const SEEK_COST: f64 = 4.0;
+/// Vertices that a scan is reckoned to meet at least, for each row, where an index could be asked instead. A plan outlives its statistics: a load into an
+/// empty graph that looks up what it made would scan all of it for each row. The index of a small graph costs little more than its scan.
+pub(crate) const SCANNED_MIN: f64 = 10.0;
 /// Testing one predicate, mostly the fetch of a property.
 pub(crate) const FILTER_COST: f64 = 0.5;
 /// A row into a hash table.

@@ -230,6 +230,10 @@ fn orders() {
     let by_row = Expr::binary(BinaryOperator::Equal, Expr::property(a, "name"), read(d));
     let pattern = lives.so_that(by_row).over(rows);
     check("order_index_for_each_row", table().query(columns(pattern, &[a, b]), &[a, b]));
+    // A load into an empty graph looks up what it makes, and the graph grows under its plan.
+    let one = PatternText::default().vertex(a, "Person").so_that(named(a, "Ada")).over(Plan::Unit);
+    let empty = "all 0; Person 0; index Person(name) 0";
+    check_with("order_index_of_an_empty_graph", empty, table().query(columns(one, &[a]), &[a]));
 }
 
 #[test]

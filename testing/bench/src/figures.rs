@@ -6,14 +6,14 @@
 mod list;
 mod page;
 
-use crate::report::{Line, Report, commit};
+use crate::report::{Line, Report};
 use crate::timing::shown_ms;
 use crate::{BENCHES, Choice};
+use experiment::Setup;
 use list::{FIGURES, PaperFigure};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use world::files;
-use world::machine::Machine;
 
 /// Which figures to draw, and the output folder.
 #[derive(Clone, Debug, Default)]
@@ -172,19 +172,11 @@ fn write(measured: &[Measured], data: Option<&Path>, options: &FigureOptions) ->
 
 /// The environment that makes figures comparable: machine, commit, data.
 fn about(data: Option<&Path>, is_quick: bool) -> Json {
-    let machine = Machine::here();
-    json!({
-        "machine": machine.model,
-        "cores": machine.cores,
-        "memory_bytes": machine.memory_bytes,
-        "system": machine.system,
-        "commit": commit(),
-        "is_optimised": !cfg!(debug_assertions),
-        "has_data": data.is_some(),
-        "is_quick": is_quick,
-        "peers": PEERS,
-        "load": files::read_text(Path::new("/proc/loadavg")).map(|text| text.trim().to_string()).unwrap_or_default(),
-    })
+    let mut about = Setup::here().json();
+    about["has_data"] = json!(data.is_some());
+    about["is_quick"] = json!(is_quick);
+    about["peers"] = json!(PEERS);
+    about
 }
 
 /// A figure as numbers.

@@ -15,8 +15,7 @@ mod bolt;
 mod choice;
 mod cluster;
 mod cypher;
-pub mod data;
-mod datalog;
+pub mod datalog;
 mod edge_list;
 pub mod figures;
 mod first;
@@ -36,6 +35,7 @@ mod store;
 pub mod timing;
 
 pub use choice::Choice;
+pub use experiment::data;
 use report::Report;
 use std::path::Path;
 

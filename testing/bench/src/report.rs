@@ -2,8 +2,8 @@
 
 use crate::Choice;
 use chart::Chart;
+use experiment::commit;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Mutex;
 use world::machine::Machine;
 
@@ -129,14 +129,5 @@ impl Report {
             list("skipped", &self.skipped)
         );
         self.short.is_empty()
-    }
-}
-
-/// The commit of the folder we run in, if it is a repository.
-pub fn commit() -> String {
-    let asked = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
-    match asked {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_string(),
-        _ => "unknown".into(),
     }
 }

@@ -1,6 +1,7 @@
-//! Rights that are kept and rights that are computed anew, beside a search.
+//! PlainRights that are kept and rights that are asked, beside a search.
 
 use applications::access::{Access, Tie};
+use applications::search::PlainRights;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use world::chance::Chance;
@@ -36,6 +37,23 @@ fn reach(people: &BTreeSet<String>, ties: &Ties) -> BTreeSet<(String, String)> {
         found.extend(may.difference(&barred).map(|resource| (person.clone(), resource.clone())));
     }
     found
+}
+
+/// The search that the command compares with.
+fn searched(people: &BTreeSet<String>, ties: &Ties) -> BTreeSet<(String, String)> {
+    let of = |tie: Tie| {
+        ties.iter().filter(|(_, kind, _)| *kind == tie).map(|(a, _, b)| (a.clone(), b.clone())).collect()
+    };
+    let rights = PlainRights {
+        members: of(Tie::Member),
+        allowed: of(Tie::Allowed),
+        barred: of(Tie::Barred),
+        contains: of(Tie::Contains),
+    };
+    let found = rights.of(people.iter().map(String::as_str));
+    let pairs =
+        found.iter().flat_map(|(who, all)| all.iter().map(|what| (who.to_string(), what.to_string())));
+    pairs.collect()
 }
 
 #[test]
@@ -75,6 +93,7 @@ fn what_is_kept_and_what_is_asked_is_what_a_search_finds() {
                 }
             }
             let wanted = reach(&people, &ties);
+            assert_eq!(searched(&people, &ties), wanted, "seed {seed}, step {step}");
             for _ in 0..200 {
                 if told.keys().cloned().collect::<BTreeSet<_>>() == wanted {
                     break;

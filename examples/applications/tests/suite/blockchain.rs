@@ -1,6 +1,7 @@
 //! Blocks as they were and as they are shown, and taint beside a search.
 
 use applications::blockchain::{Block, Explorer, drawn};
+use applications::search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use world::files::TemporaryFolder;
@@ -88,10 +89,12 @@ fn blocks_are_shown_as_they_came_and_taint_is_what_a_search_finds() {
         let address = format!("address{}", at * 100);
         let found: BTreeMap<String, i64> = explorer.taint(&address).unwrap().into_iter().collect();
         assert_eq!(found, taint(&blocks, &address), "{address}");
+        assert_eq!(found, search::taint(&blocks, &address), "{address}");
     }
     let sizes: Vec<usize> =
         explorer.clusters(1_000).unwrap().iter().map(|(_, size)| *size as usize).collect();
     assert_eq!(sizes, clusters(&blocks));
+    assert_eq!(sizes, search::clusters(&blocks));
     assert!(sizes[0] > 2, "{sizes:?}");
     explorer.unflag(&flagged).unwrap();
     listen(BTreeSet::new());

@@ -2,6 +2,7 @@
 
 use applications::command::Over;
 use applications::knowledge::{Knowledge, RELATIONS};
+use applications::search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
@@ -66,6 +67,13 @@ fn rules_hold_while_concepts_are_merged() {
         let mut alive: Vec<String> = (0..14).map(|at| format!("c{at}")).collect();
         while alive.len() > 3 {
             let wanted = parts(&relations);
+            let of = |kinds: &[&str]| -> Vec<(&str, &str)> {
+                let all = relations.iter().filter(|(kind, ..)| kinds.contains(kind));
+                all.map(|(_, from, to)| (from.as_str(), to.as_str())).collect()
+            };
+            let searched = search::parts(&of(&["IS_A", "INSTANCE_OF"]), &of(&["HAS_PART"]));
+            let searched = searched.into_iter().map(|(thing, part)| (thing.to_string(), part.to_string()));
+            assert_eq!(searched.collect::<BTreeSet<_>>(), wanted, "seed {seed}");
             for _ in 0..200 {
                 if told.keys().cloned().collect::<BTreeSet<_>>() == wanted {
                     break;

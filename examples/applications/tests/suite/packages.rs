@@ -1,6 +1,8 @@
 //! The packages that break when one goes, beside a search that visits everything in each round.
 
+use applications::command::lines;
 use applications::packages::Packages;
+use applications::search;
 use std::collections::{BTreeMap, BTreeSet};
 use world::chance::Chance;
 use world::files::{self, TemporaryFolder};
@@ -97,6 +99,12 @@ fn names(packages: &mut Packages, without: &str, as_of: Option<u64>) -> BTreeSet
     names
 }
 
+/// The search that the command compares with.
+fn read(searched: &mut search::Archive, files: &TemporaryFolder, name: &str) {
+    let list = |of: &str| lines(&files.path().join(format!("{name}_{of}.csv")), 1).unwrap();
+    searched.read(&list("packages"), &list("relations"));
+}
+
 #[test]
 fn what_breaks_is_what_a_search_finds_now_and_before_an_update() {
     let mut most = 0;
@@ -110,7 +118,12 @@ fn what_breaks_is_what_a_search_finds_now_and_before_an_update() {
         let mut packages = Packages::open(Some(folder.path()), Some(files.path().into())).unwrap();
         packages.load("old").unwrap();
         let before = packages.commit().unwrap();
+        let mut searched = search::Archive::default();
+        read(&mut searched, &files, "old");
+        let old_searched = searched.clone();
+        read(&mut searched, &files, "new");
         let check = |packages: &mut Packages, archive: &Archive, as_of: Option<u64>| {
+            let searched = if std::ptr::eq(archive, &raw const old) { &old_searched } else { &searched };
             let breaks = |at: u64| (archive.breaks(&format!("p{at}")), format!("p{at}"));
             let mut all: Vec<(BTreeSet<String>, String)> = (0..30).map(breaks).collect();
             all.sort_by_key(|(wanted, _)| std::cmp::Reverse(wanted.len()));
@@ -118,6 +131,7 @@ fn what_breaks_is_what_a_search_finds_now_and_before_an_update() {
             for (wanted, name) in all.iter().step_by(3) {
                 assert_eq!(&names(packages, name, as_of), wanted, "seed {seed}, without {name}");
                 let reaches = archive.reaches(name);
+                assert_eq!((&searched.breaks_without(name), searched.reaches(name)), (wanted, reaches));
                 assert!(wanted.len() <= reaches, "seed {seed}, without {name}");
                 if as_of.is_none() {
                     assert_eq!(packages.reaches(name).unwrap(), reaches as i64, "seed {seed}, {name}");

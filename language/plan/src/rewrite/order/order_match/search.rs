@@ -70,7 +70,9 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
     let vertex = &problem.vertices[number];
     let more = Added::new(problem, set, 1 << (number + 1));
     let all = before * vertex.rows;
-    let scan = more.cost(before * vertex.scanned, all, all, None);
+    let is_sought = vertex.seeks.iter().any(|start| start.need & !set == 0);
+    let scanned = if is_sought { vertex.scanned.max(cost::SCANNED_MIN) } else { vertex.scanned };
+    let scan = more.cost(before * scanned, all, all, None);
     let mut best = (Step::Scan(number), scan + after + vertex.told.price(Step::Scan(number)));
     let mut consider = |step: Step, cost: f64| {
         let cost = cost + after + vertex.told.price(step);

@@ -1,6 +1,7 @@
 //! Rings as they are delivered, beside a search through all payments.
 
-use fraud::{Alert, Ledger, Payment, WINDOW};
+use applications::rings::{Alert, Ledger, Payment, WINDOW};
+use applications::search;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use world::chance::Chance;
@@ -51,6 +52,7 @@ fn what_is_told_is_what_a_search_finds() {
                 payments.push(payment);
             }
             let wanted = rings(&payments);
+            assert_eq!(search::rings(&payments), wanted, "seed {seed}, step {step}");
             for _ in 0..200 {
                 if told == wanted {
                     break;
