@@ -64,7 +64,7 @@ struct PeerState {
 
 impl PeerState {
     fn has_something(&self) -> bool {
-        !self.is_writing && !(self.frames.is_empty() && self.rest.is_empty())
+        !(self.is_writing || self.frames.is_empty() && self.rest.is_empty())
     }
     /// All waiting bytes and frames. Only the caller may write, until [`PeerQueue::end_writing`].
     fn begin_writing(&mut self) -> (Vec<u8>, VecDeque<Vec<u8>>) {

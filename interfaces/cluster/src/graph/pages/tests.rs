@@ -60,8 +60,14 @@ impl SilentGate {
         let late = self.pages.handle.waiting.lock().take_late(clock::after_ns(time));
         late.into_iter().for_each(|waiter| waiter.tell(None));
     }
+    /// Entries that are not those of chunks that a read has taken.
     fn ready(&self) -> usize {
-        self.pages.fetches.lock().by_shard.values().map(|of| of.by_key.len()).sum()
+        let fetches = self.pages.fetches.lock();
+        let mut count = 0;
+        for of in fetches.by_shard.values() {
+            count += of.by_key.values().filter(|fetch| !matches!(fetch, Fetch::Taken(_))).count();
+        }
+        count
     }
 }
 
@@ -167,4 +173,17 @@ fn what_an_answer_has_no_room_for_is_asked_for_again() {
     }
     assert!(keys.iter().all(|key| gate.pages.read(*key).unwrap().len() == 300 << 10));
     assert_eq!(gate.ready(), 0);
+}
+
+/// The operators that wait for a chunk are woken together: while the first decodes it, the others must not request it again.
+#[test]
+fn a_chunk_that_a_read_has_taken_is_not_requested_again_at_once() {
+    let mut gate = SilentGate::new();
+    assert!(gate.fetch() && gate.fetch());
+    gate.tell(answer());
+    assert_eq!(gate.pages.read(KEY).unwrap(), [1, 2, 3]);
+    assert!(!gate.fetch(), "it is in memory soon");
+    world::threads::sleep(TAKEN_KEPT);
+    gate.pass(READY_KEPT);
+    assert!(gate.fetch(), "it was evicted since");
 }
