@@ -2,7 +2,7 @@
 
 /// Statuses and what they mean, in order. Beside them the library that reads HTTP refuses what is no HTTP with 400, 414, 431 or 505, without a body.
 pub const STATUSES: [(u16, &str); 19] = [
-    (200, "what was asked for that is no statement: a page, metrics, a roll-back, a token taken back"),
+    (200, "a request other than a statement succeeded: a page, metrics, a roll-back, a revoked token"),
     (201, "a token was given"),
     (202, "a statement was answered; where it failed after its first 256 KiB, `errors` stands at the end"),
     (204, "a browser may ask (CORS)"),
