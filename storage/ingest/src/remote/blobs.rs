@@ -17,11 +17,11 @@ const PIECE_BYTES: usize = 1 << 20;
 pub struct Blobs {
     /// The URL, without what it must not show.
     shown: String,
-    kind: Kind,
+    kind: BlobPlace,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum BlobPlace {
     Folder(PathBuf),
     #[cfg(feature = "object-stores")]
     Store(super::stores::NamedObjects),
@@ -35,14 +35,14 @@ impl Blobs {
     pub fn open(url: &str) -> Result<Blobs, String> {
         let shown = redacted(url);
         let kind = match scheme(url).as_deref() {
-            None => Kind::Folder(PathBuf::from(url)),
+            None => BlobPlace::Folder(PathBuf::from(url)),
             Some("file") => {
                 let path = url.get("file://".len()..).unwrap_or_default();
                 let path = percent_encoding::percent_decode_str(path).decode_utf8_lossy().into_owned();
                 if !path.starts_with('/') {
                     return Err("a folder is named as file:///folder".into());
                 }
-                Kind::Folder(path.into())
+                BlobPlace::Folder(path.into())
             }
             Some("http" | "https") => {
                 return Err(format!("{shown} cannot be written to; name a folder, or s3://bucket/prefix"));
@@ -61,11 +61,11 @@ impl Blobs {
     /// It cannot be read or stored.
     pub fn put(&self, name: &str, file: &Path) -> Result<(), String> {
         match &self.kind {
-            Kind::Folder(folder) => {
+            BlobPlace::Folder(folder) => {
                 put_in_folder(&folder.join(name), file).map_err(|error| error.to_string())
             }
             #[cfg(feature = "object-stores")]
-            Kind::Store(store) => store.put(name, file),
+            BlobPlace::Store(store) => store.put(name, file),
         }
     }
     /// Writes the file of a name into a new file; false where there is none.
@@ -74,7 +74,7 @@ impl Blobs {
     /// It cannot be read, or the new file cannot be written.
     pub fn get(&self, name: &str, file: &Path) -> Result<bool, String> {
         match &self.kind {
-            Kind::Folder(folder) => {
+            BlobPlace::Folder(folder) => {
                 let from = folder.join(name);
                 if !files::exists(&from) {
                     return Ok(false);
@@ -82,7 +82,7 @@ impl Blobs {
                 copy(&from, file).map(|()| true).map_err(|error| error.to_string())
             }
             #[cfg(feature = "object-stores")]
-            Kind::Store(store) => store.get(name, file),
+            BlobPlace::Store(store) => store.get(name, file),
         }
     }
 }
@@ -112,12 +112,12 @@ fn copy(from: &Path, to: &Path) -> DiskResult<()> {
 }
 
 #[cfg(feature = "object-stores")]
-fn store(url: &str) -> Result<Kind, String> {
-    super::stores::NamedObjects::open(url).map(Kind::Store)
+fn store(url: &str) -> Result<BlobPlace, String> {
+    super::stores::NamedObjects::open(url).map(BlobPlace::Store)
 }
 
 #[cfg(not(feature = "object-stores"))]
-fn store(_: &str) -> Result<Kind, String> {
+fn store(_: &str) -> Result<BlobPlace, String> {
     Err("this program was built without the feature `object-stores`; the binaries that are handed out have it".into())
 }
 

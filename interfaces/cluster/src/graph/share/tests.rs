@@ -194,9 +194,9 @@ fn a_checkpoint_is_due_when_others_committed_much() {
 }
 
 /// Files of a store by name, on the simulated disk.
-struct Stored(SimDisk, Mutex<BTreeMap<String, Vec<u8>>>);
+struct StoredFiles(SimDisk, Mutex<BTreeMap<String, Vec<u8>>>);
 
-impl CheckpointStore for Stored {
+impl CheckpointStore for StoredFiles {
     fn put(&self, name: &str, file: &Path) -> Result<(), String> {
         let bytes = self.0.read_whole(file).map_err(|error| error.to_string())?;
         self.1.lock().insert(name.to_string(), bytes);
@@ -212,7 +212,7 @@ impl CheckpointStore for Stored {
 #[test]
 fn a_share_whose_folder_is_lost_begins_with_the_store() {
     let (disk, mut commit_version) = (SimDisk::new(), 0);
-    let store = Arc::new(Stored(disk.clone(), Mutex::default()));
+    let store = Arc::new(StoredFiles(disk.clone(), Mutex::default()));
     let open = |shard: u16, folder: &str| {
         let store: Arc<dyn CheckpointStore> = store.clone();
         ShardGraph::open_with(shard, Arc::new(disk.clone()), &PathBuf::from(folder), Some(store))
