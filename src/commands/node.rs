@@ -7,7 +7,7 @@ use cluster::graph::CheckpointStore;
 use cluster::node::{Credentials, NodeRole};
 use cluster::{Connect, GateReplica, Sequence, UsageExchange};
 use database::{Database, Error, Options, ReplicaHost};
-use ingest::remote::blobs::Blobs;
+use ingest::remote::blobs::NamedFiles;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
 use server::{
@@ -92,7 +92,7 @@ struct Interfaces {
 }
 
 /// Copies of checkpoints, as the import's reader of URLs has them.
-struct StoredCheckpoints(Blobs);
+struct StoredCheckpoints(NamedFiles);
 
 impl CheckpointStore for StoredCheckpoints {
     fn put(&self, name: &str, file: &Path) -> Result<(), String> {
@@ -107,7 +107,7 @@ impl Node {
     fn checkpoint_store(&self) -> Result<Option<Arc<dyn CheckpointStore>>, Error> {
         let Some(url) = &self.blobs else { return Ok(None) };
         let blobs =
-            Blobs::open(url).map_err(|why| Error::new("Tanglewood.ClientError.Cluster.Blobs", why))?;
+            NamedFiles::open(url).map_err(|why| Error::new("Tanglewood.ClientError.Cluster.Blobs", why))?;
         Ok(Some(Arc::new(StoredCheckpoints(blobs))))
     }
     pub fn run(self) -> Result<(), Exit> {

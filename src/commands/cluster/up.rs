@@ -6,7 +6,7 @@ use super::{Up, load, status};
 use cluster::Addresses;
 use cluster::node::free_addresses;
 use database::Error;
-use ingest::remote::blobs::Blobs;
+use ingest::remote::blobs::NamedFiles;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -99,7 +99,7 @@ fn from(up: &Up) -> Result<Option<String>, Error> {
 /// The store of checkpoints: what it was, or a new name below the folder or prefix that is given, so that no two clusters share one.
 fn blobs(up: &Up, known: Option<String>) -> Result<Option<String>, Error> {
     let Some(given) = &up.blobs else { return Ok(known) };
-    Blobs::open(given).map_err(|why| Error::new("Tanglewood.ClientError.Cluster.Blobs", why))?;
+    NamedFiles::open(given).map_err(|why| Error::new("Tanglewood.ClientError.Cluster.Blobs", why))?;
     let given = match given.contains("://") {
         true => given.trim_end_matches('/').to_string(),
         false => absolute(Path::new(given))?.display().to_string(),

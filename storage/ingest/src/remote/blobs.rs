@@ -14,7 +14,7 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// A place of files by name.
 #[derive(Debug)]
-pub struct Blobs {
+pub struct NamedFiles {
     /// The URL, without what it must not show.
     shown: String,
     kind: BlobPlace,
@@ -27,12 +27,12 @@ enum BlobPlace {
     Store(super::stores::NamedObjects),
 }
 
-impl Blobs {
+impl NamedFiles {
     /// Of a URL or a path. A folder is made with its first file.
     ///
     /// # Errors
     /// The URL names no store, or this build has none.
-    pub fn open(url: &str) -> Result<Blobs, String> {
+    pub fn open(url: &str) -> Result<NamedFiles, String> {
         let shown = redacted(url);
         let kind = match scheme(url).as_deref() {
             None => BlobPlace::Folder(PathBuf::from(url)),
@@ -49,7 +49,7 @@ impl Blobs {
             }
             Some(_) => store(url)?,
         };
-        Ok(Blobs { shown, kind })
+        Ok(NamedFiles { shown, kind })
     }
     /// The URL, for messages.
     pub fn shown(&self) -> &str {
@@ -133,7 +133,7 @@ mod tests {
         let (one, back) = (scratch.path().join("one"), scratch.path().join("back"));
         let folder = scratch.path().join("deep/blobs");
         for url in [folder.display().to_string(), format!("file://{}", folder.display())] {
-            let blobs = Blobs::open(&url).unwrap();
+            let blobs = NamedFiles::open(&url).unwrap();
             for bytes in [vec![], vec![7; 3 * PIECE_BYTES + 5], vec![1, 2, 3]] {
                 files::write_bytes(&one, &bytes).unwrap();
                 blobs.put("shard-0/checkpoint", &one).unwrap();
@@ -142,6 +142,6 @@ mod tests {
             }
             assert_eq!(blobs.get("shard-1/checkpoint", &back), Ok(false));
         }
-        assert!(Blobs::open("https://host/x").is_err() && Blobs::open("file://host/x").is_err());
+        assert!(NamedFiles::open("https://host/x").is_err() && NamedFiles::open("file://host/x").is_err());
     }
 }
