@@ -62,6 +62,10 @@ struct Up {
     /// Microseconds between the announcements of a gate's clock; if not said, each gate adapts them to what they save
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     tau_us: Option<u64>,
+    /// Where shards store copies of their checkpoints, so that a machine that is lost costs little: a folder that outlives it, s3://bucket/prefix,
+    /// gs://… or az://…
+    #[arg(long, value_name = "URL")]
+    blobs: Option<String>,
     /// Certificates (PEM) that gates show to drivers, who then speak TLS
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,

@@ -3,9 +3,11 @@
 use super::Exit;
 use super::cluster::layout::{Certificates, Layout};
 use clap::Args;
+use cluster::graph::CheckpointStore;
 use cluster::node::{Credentials, NodeRole};
 use cluster::{Connect, GateReplica, Sequence, UsageExchange};
 use database::{Database, Error, Options, ReplicaHost};
+use ingest::remote::blobs::NamedFiles;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
 use server::{
@@ -58,6 +60,9 @@ pub struct Node {
     /// Folder of an oracle, in which it keeps what it decided; of a shard, for its checkpoints; of a gate, for its replica of the graph
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Where a shard stores copies of its checkpoints, and finds the last one if its folder has none: a folder, s3://bucket/prefix, gs://… or az://…
+    #[arg(long, value_name = "URL", requires = "data")]
+    blobs: Option<String>,
     /// Folder below which a gate makes backups and exports
     #[arg(long, value_name = "DIR")]
     backup_folder: Option<PathBuf>,
@@ -86,7 +91,25 @@ struct Interfaces {
     _bolt: Server,
 }
 
+/// Copies of checkpoints, as the import's reader of URLs has them.
+struct StoredCheckpoints(NamedFiles);
+
+impl CheckpointStore for StoredCheckpoints {
+    fn put(&self, name: &str, file: &Path) -> Result<(), String> {
+        self.0.put(name, file).map_err(|why| format!("{}: {why}", self.0.shown()))
+    }
+    fn get(&self, name: &str, file: &Path) -> Result<bool, String> {
+        self.0.get(name, file).map_err(|why| format!("{}: {why}", self.0.shown()))
+    }
+}
+
 impl Node {
+    fn checkpoint_store(&self) -> Result<Option<Arc<dyn CheckpointStore>>, Error> {
+        let Some(url) = &self.blobs else { return Ok(None) };
+        let blobs =
+            NamedFiles::open(url).map_err(|why| Error::new("Tanglewood.ClientError.Cluster.Blobs", why))?;
+        Ok(Some(Arc::new(StoredCheckpoints(blobs))))
+    }
     pub fn run(self) -> Result<(), Exit> {
         let layout = Layout::read(&self.layout)?;
         let named = |role: &NodeRole| {
@@ -113,7 +136,7 @@ impl Node {
             &layout.addresses,
             (credentials, layout.tau_us),
             truth,
-            &folder,
+            (&folder, self.checkpoint_store()?),
         )
         .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
         let memory = Options::default().memory_bytes;

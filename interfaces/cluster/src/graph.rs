@@ -24,5 +24,6 @@ mod share;
 
 pub(crate) use parts::{RecordParts, by_shards};
 
+pub use checkpoint::CheckpointStore;
 pub use gate::{Shards, gate};
 pub use share::ShardGraph;

@@ -1,6 +1,6 @@
 //! One process of a cluster by its role, on a real network.
 
-use crate::graph::{self, ShardGraph};
+use crate::graph::{self, CheckpointStore, ShardGraph};
 use crate::{Addresses, Driver, GateHandle, PeerTls};
 use protocol::{Timing, Truth};
 use std::path::Path;
@@ -90,7 +90,7 @@ impl RunningNode {
         addresses: &Addresses,
         (credentials, tau_us): (Credentials, Option<u64>),
         truth: Box<dyn Truth + Send>,
-        folder: &Path,
+        (folder, store): (&Path, Option<Arc<dyn CheckpointStore>>),
     ) -> Result<RunningNode, NetError> {
         let address = role.address(addresses).unwrap_or_default();
         let failed = |error| NetError::Listen(address.to_string(), error);
@@ -108,7 +108,7 @@ impl RunningNode {
             NodeRole::Shard(number) => {
                 let content = match folder.as_os_str().is_empty() {
                     true => ShardGraph::new(number),
-                    false => ShardGraph::open(number, Arc::new(RealDisk), folder),
+                    false => ShardGraph::open_with(number, Arc::new(RealDisk), folder, store),
                 };
                 Driver::shard(number, net, all, TIMING, truth, Box::new(content))
             }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use world::disk::{RealDisk, replace_whole};
 
 /// The interfaces of a gate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interfaces {
     pub bolt: String,
     pub gremlin: String,
@@ -72,7 +72,7 @@ impl Certificates {
 }
 
 /// See the head of this file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     pub addresses: Addresses,
     pub interfaces: Vec<Interfaces>,
@@ -85,6 +85,8 @@ pub struct Layout {
     pub binds: BTreeMap<String, String>,
     /// The time between announcements of gates, where they do not adapt it.
     pub tau_us: Option<u64>,
+    /// Where shards store copies of their checkpoints: a folder or an object store.
+    pub blobs: Option<String>,
     /// With these processes speak TLS to each other.
     pub peer_tls: Option<Certificates>,
     /// With these gates serve TLS.
@@ -149,6 +151,7 @@ impl Layout {
             from: text(&value["from"]),
             binds,
             tau_us: value["tau_us"].as_u64(),
+            blobs: text(&value["blobs"]),
             peer_tls: certificates(&value["peer_tls"])?,
             interface_tls: certificates(&value["door_tls"])?,
         })
@@ -169,6 +172,7 @@ impl Layout {
             "from": self.from,
             "binds": self.binds,
             "tau_us": self.tau_us,
+            "blobs": self.blobs,
             "peer_tls": self.peer_tls.as_ref().map(Certificates::value),
             "door_tls": self.interface_tls.as_ref().map(Certificates::value),
         });

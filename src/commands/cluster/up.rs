@@ -6,6 +6,7 @@ use super::{Up, load, status};
 use cluster::Addresses;
 use cluster::node::free_addresses;
 use database::Error;
+use ingest::remote::blobs::NamedFiles;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -63,12 +64,13 @@ pub fn up(up: &Up) -> Result<(), Exit> {
                 .hint("--from is for a cluster that is made now; name another folder")
                 .into());
         }
-        let before = (known.peer_tls.clone(), known.interface_tls.clone(), known.tau_us);
+        let before = known.clone();
         let given = certificates(up)?;
         known.peer_tls = given.0.or(known.peer_tls);
         known.interface_tls = given.1.or(known.interface_tls);
         known.tau_us = up.tau_us.or(known.tau_us);
-        if (&known.peer_tls, &known.interface_tls, known.tau_us) != (&before.0, &before.1, before.2) {
+        known.blobs = blobs(up, known.blobs)?;
+        if known != before {
             known.peer_tls.iter().try_for_each(|peers| peers.check_peers(&known.addresses))?;
             known.write(&layout::file(&folder))?;
         }
@@ -79,7 +81,8 @@ pub fn up(up: &Up) -> Result<(), Exit> {
             drop(load::source(Path::new(from))?);
         }
         let (peer_tls, interface_tls) = certificates(up)?;
-        let made = Layout { from, peer_tls, interface_tls, tau_us: up.tau_us, ..made(up)? };
+        let (tau_us, blobs) = (up.tau_us, blobs(up, None)?);
+        let made = Layout { from, peer_tls, interface_tls, tau_us, blobs, ..made(up)? };
         made.peer_tls.iter().try_for_each(|peers| peers.check_peers(&made.addresses))?;
         made.write(&layout::file(&folder))?;
     }
@@ -91,6 +94,18 @@ pub fn up(up: &Up) -> Result<(), Exit> {
 /// The database that it begins with, wherever the watcher's folder is.
 fn from(up: &Up) -> Result<Option<String>, Error> {
     up.from.as_ref().map(|from| Ok(absolute(from)?.display().to_string())).transpose()
+}
+
+/// The store of checkpoints: what it was, or a new name below the folder or prefix that is given, so that no two clusters share one.
+fn blobs(up: &Up, known: Option<String>) -> Result<Option<String>, Error> {
+    let Some(given) = &up.blobs else { return Ok(known) };
+    NamedFiles::open(given).map_err(|why| Error::new("Tanglewood.ClientError.Cluster.Blobs", why))?;
+    let given = match given.contains("://") {
+        true => given.trim_end_matches('/').to_string(),
+        false => absolute(Path::new(given))?.display().to_string(),
+    };
+    let is_below = |known: &String| known.rsplit_once('/').is_some_and(|(folder, _)| folder == given);
+    Ok(known.filter(is_below).or_else(|| Some(format!("{given}/cluster-{:016x}", Chance::system_seed()))))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
@@ -140,6 +155,7 @@ fn made(up: &Up) -> Result<Layout, Error> {
         from: None,
         binds: BTreeMap::new(),
         tau_us: None,
+        blobs: None,
         peer_tls: None,
         interface_tls: None,
     })

@@ -134,6 +134,9 @@ impl Watched {
         if let NodeRole::Oracle(number) | NodeRole::Shard(number) = role {
             command.arg("--data").arg(self.folder.join(format!("{}-{number}", role.name())));
         }
+        if let (NodeRole::Shard(_), Some(blobs)) = (role, &self.layout.blobs) {
+            command.args(["--blobs", blobs]);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
         let heard = Arc::new(Heard::default());

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use world::files::TemporaryFolder;
 
+pub mod blobs;
 pub(crate) mod names;
 #[cfg(feature = "object-stores")]
 mod stores;

@@ -11,7 +11,7 @@
 use model::ChunkNo;
 use protocol::ShardPoint;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{
@@ -34,12 +34,54 @@ const ONLY_SHARD: u16 = 0;
 /// The life in keys of chunks that lie in the file.
 const FILE_LIFE: u64 = 0;
 
+/// A store of checkpoints that outlives a machine: a shared folder, or an object store.
+pub trait CheckpointStore: Send + Sync {
+    /// Stores a file under a name, in place of the one before.
+    ///
+    /// # Errors
+    /// Why it is not stored.
+    fn put(&self, name: &str, file: &Path) -> Result<(), String>;
+    /// Writes the file of a name into a new file; false where there is none.
+    ///
+    /// # Errors
+    /// Why it cannot be read or written.
+    fn get(&self, name: &str, file: &Path) -> Result<bool, String>;
+}
+
 /// Where a shard keeps its checkpoint.
 #[derive(Clone)]
 pub(super) struct CheckpointFolder {
     pub disk: Arc<dyn Disk>,
     pub folder: PathBuf,
     pub shard: u16,
+    /// Copies of the checkpoint go there, and the shard begins with such a copy where the folder has none.
+    pub store: Option<Arc<dyn CheckpointStore>>,
+}
+
+impl CheckpointFolder {
+    fn name(&self) -> String {
+        format!("shard-{}/{NAME}", self.shard)
+    }
+    /// Copies the last checkpoint into the store, if there is one.
+    pub(super) fn store(&self) -> Result<(), String> {
+        let path = self.folder.join(NAME);
+        self.store.as_ref().map_or(Ok(()), |store| store.put(&self.name(), &path))
+    }
+    /// Fetches the checkpoint from the store, if the folder has none.
+    fn restore(&self) -> Result<(), CheckpointError> {
+        let path = self.folder.join(NAME);
+        let Some(store) = &self.store else { return Ok(()) };
+        if self.disk.exists(&path)? {
+            return Ok(());
+        }
+        self.disk.create_dir_all(&self.folder)?;
+        let new = self.folder.join(NEW_NAME);
+        if store.get(&self.name(), &new).map_err(CheckpointError::Fetch)? {
+            self.disk.rename(&new, &path)?;
+            self.disk.sync_dir(&self.folder)?;
+        }
+        Ok(())
+    }
 }
 
 /// Why there is no checkpoint.
@@ -48,6 +90,8 @@ pub(super) enum CheckpointError {
     Disk(DiskError),
     Store(StoreError),
     Damaged(&'static str),
+    /// The store of checkpoints has none to give.
+    Fetch(String),
     /// The shard ends.
     Stopped,
 }
@@ -58,6 +102,7 @@ impl std::fmt::Display for CheckpointError {
             CheckpointError::Disk(error) => write!(f, "{error}"),
             CheckpointError::Store(error) => write!(f, "{error}"),
             CheckpointError::Damaged(what) => write!(f, "{what}"),
+            CheckpointError::Fetch(why) => write!(f, "it cannot be fetched: {why}"),
             CheckpointError::Stopped => write!(f, "the shard ends"),
         }
     }
@@ -207,6 +252,7 @@ impl ChunkSource for FileChunks {
 
 /// The share and its point, of the last checkpoint; none where there is none.
 pub(super) fn read(place: &CheckpointFolder) -> Result<Option<(Snapshot, ShardPoint, u64)>, CheckpointError> {
+    place.restore()?;
     let path = place.folder.join(NAME);
     if !place.disk.exists(&path)? {
         return Ok(None);

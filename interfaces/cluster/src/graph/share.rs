@@ -3,7 +3,7 @@
 //! Invariant: a version is the share after a record, so a commit version is answered by the last version that is not above it. A record that cannot
 //! be applied stops the shard: it answers nothing any more, since its state is not the committed one.
 
-use super::checkpoint::{self, CheckpointError, CheckpointFolder};
+use super::checkpoint::{self, CheckpointError, CheckpointFolder, CheckpointStore};
 use super::queries::{CHANGED, CHUNKS, COUNTS, ENTRIES, FAILED, HERE};
 use super::record_log::{KeptRecord, RecordLog};
 use crate::Content;
@@ -170,7 +170,16 @@ impl ShardGraph {
     /// A share that makes checkpoints in a folder, and begins with the last; empty where there is none. One that cannot be read is reported on
     /// standard error, and ignored.
     pub fn open(shard: u16, disk: Arc<dyn Disk>, folder: &Path) -> ShardGraph {
-        let place = CheckpointFolder { disk, folder: folder.to_path_buf(), shard };
+        ShardGraph::open_with(shard, disk, folder, None)
+    }
+    /// As [`ShardGraph::open`], with a store that gets a copy of each checkpoint, and gives the last one where the folder has none.
+    pub fn open_with(
+        shard: u16,
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        store: Option<Arc<dyn CheckpointStore>>,
+    ) -> ShardGraph {
+        let place = CheckpointFolder { disk, folder: folder.to_path_buf(), shard, store };
         let mut keeping = Keeping::new(place.clone(), CHECKPOINT_RECORDS);
         let mut opened = ShardGraph::new(shard);
         match checkpoint::read(&place) {
@@ -363,7 +372,14 @@ impl Content for ShardGraph {
             (keeping.stop.clone(), keeping.is_busy.clone(), keeping.last_bytes.clone());
         let thread = threads::try_spawn("shard-checkpoint", move || {
             match checkpoint::write(&place, &snapshot, &point, &stop) {
-                Ok(bytes) => last_bytes.store(bytes, Ordering::Relaxed),
+                Ok(bytes) => {
+                    last_bytes.store(bytes, Ordering::Relaxed);
+                    if let Err(why) = place.store() {
+                        eprintln!(
+                            "a checkpoint of shard {shard} cannot be copied to the store of checkpoints: {why}"
+                        );
+                    }
+                }
                 Err(CheckpointError::Stopped) => {}
                 Err(error) => eprintln!("shard {shard} cannot make a checkpoint: {error}"),
             }

@@ -107,6 +107,59 @@ fn bring_from(
     }
 }
 
+/// Objects below the path of a URL, by name.
+#[derive(Debug)]
+pub(super) struct NamedObjects {
+    store: Store,
+    prefix: ObjectPath,
+}
+
+impl NamedObjects {
+    pub(super) fn open(url: &str) -> Result<NamedObjects, String> {
+        let (store, prefix) = open(url).map_err(told)?;
+        Ok(NamedObjects { store, prefix })
+    }
+    fn path(&self, name: &str) -> ObjectPath {
+        name.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+    }
+    /// Stores a file as an object, which appears when all of it is there.
+    pub(super) fn put(&self, name: &str, file: &Path) -> Result<(), String> {
+        let from = files::RandomFile::open(file).map_err(|error| error.to_string())?;
+        let (bytes, path) = (from.size_bytes(), self.path(name));
+        let piece = |at: u64| -> Result<Bytes, String> {
+            let mut piece = vec![0; (bytes - at).min(PIECE_BYTES) as usize];
+            let count = from.read_at(at, &mut piece).map_err(|error| error.to_string())?;
+            match count == piece.len() {
+                true => Ok(piece.into()),
+                false => Err("it became shorter while it was stored".into()),
+            }
+        };
+        if bytes <= PIECE_BYTES {
+            return wait(self.store.put(&path, piece(0)?.into()))?.map(drop).map_err(told);
+        }
+        let mut upload = wait(self.store.put_multipart(&path))?.map_err(told)?;
+        let parts = (0..bytes).step_by(PIECE_BYTES as usize);
+        let stored =
+            parts.into_iter().try_for_each(|at| wait(upload.put_part(piece(at)?.into()))?.map_err(told));
+        match stored {
+            Ok(()) => wait(upload.complete())?.map(drop).map_err(told),
+            Err(why) => {
+                // The store removes the parts in its time where this fails, too.
+                let _ = wait(upload.abort());
+                Err(why)
+            }
+        }
+    }
+    /// Writes an object into a new file; false where there is none.
+    pub(super) fn get(&self, name: &str, file: &Path) -> Result<bool, String> {
+        match wait(self.store.head(&self.path(name)))? {
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(told(error)),
+            Ok(object) => one(&self.store, &object, file, &|| Ok(())).map(|()| true),
+        }
+    }
+}
+
 /// The object of this name, or those below it; and whether it is one.
 fn found(
     store: &Store,

@@ -4,6 +4,7 @@ use super::super::chunks;
 use super::*;
 use crate::load;
 use database::{Database, MEMORY, Options, Params};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::{Names, ShareKey};
@@ -190,4 +191,44 @@ fn a_checkpoint_is_due_when_others_committed_much() {
     assert!(
         !again.wants_checkpoint(4 * CHECKPOINT_COMMITS - 1) && again.wants_checkpoint(4 * CHECKPOINT_COMMITS)
     );
+}
+
+/// Files of a store by name, on the simulated disk.
+struct StoredFiles(SimDisk, Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl CheckpointStore for StoredFiles {
+    fn put(&self, name: &str, file: &Path) -> Result<(), String> {
+        let bytes = self.0.read_whole(file).map_err(|error| error.to_string())?;
+        self.1.lock().insert(name.to_string(), bytes);
+        Ok(())
+    }
+    fn get(&self, name: &str, file: &Path) -> Result<bool, String> {
+        let Some(bytes) = self.1.lock().get(name).cloned() else { return Ok(false) };
+        world::disk::write_synced(&self.0, file, &bytes).map(|()| true).map_err(|error| error.to_string())
+    }
+}
+
+/// A shard whose folder is lost begins with the copy of its last checkpoint; a copy that is damaged costs only time.
+#[test]
+fn a_share_whose_folder_is_lost_begins_with_the_store() {
+    let (disk, mut commit_version) = (SimDisk::new(), 0);
+    let store = Arc::new(StoredFiles(disk.clone(), Mutex::default()));
+    let open = |shard: u16, folder: &str| {
+        let store: Arc<dyn CheckpointStore> = store.clone();
+        ShardGraph::open_with(shard, Arc::new(disk.clone()), &PathBuf::from(folder), Some(store))
+    };
+    let mut share = open(SHARD, "/one");
+    assert_eq!(share.point(), None, "there is no copy yet");
+    for record in graph() {
+        commit_version += 1;
+        share.apply(commit_version, &record);
+    }
+    keep(&mut share, commit_version);
+    assert_eq!(store.1.lock().keys().collect::<Vec<_>>(), ["shard-1/checkpoint"]);
+    let again = open(SHARD, "/other");
+    assert_eq!(again.point(), Some(point(commit_version)));
+    assert_eq!(answers(&share, commit_version), answers(&again, commit_version));
+    assert_eq!(open(SHARD + 1, "/third").point(), None, "each shard has a name of its own");
+    store.1.lock().values_mut().for_each(|bytes| bytes.truncate(bytes.len() / 2));
+    assert_eq!(open(SHARD, "/fourth").point(), None);
 }

@@ -157,3 +157,22 @@ fn what_the_store_refuses_is_told() {
         assert!(error.to_lowercase().contains(wanted), "{url}: {error}");
     }
 }
+
+/// Small ones and such of several parts come back whole; a later one takes the place of an earlier one.
+#[test]
+fn named_objects_come_back_whole() {
+    let scratch = TemporaryFolder::new("named-objects").unwrap();
+    let (one, back) = (scratch.path().join("one"), scratch.path().join("back"));
+    let objects = NamedObjects {
+        store: Arc::new(object_store::memory::InMemory::new()),
+        prefix: ObjectPath::from("cluster"),
+    };
+    assert_eq!(objects.get("shard-0/checkpoint", &back), Ok(false));
+    for length in [3, 0, 2 * PIECE_BYTES as usize + 9, PIECE_BYTES as usize] {
+        let bytes: Vec<u8> = (0..length).map(|at| (at / 7) as u8).collect();
+        files::write_bytes(&one, &bytes).unwrap();
+        objects.put("shard-0/checkpoint", &one).unwrap();
+        assert_eq!(objects.get("shard-0/checkpoint", &back), Ok(true));
+        assert!(files::read_bytes(&back).unwrap() == bytes, "{length} bytes");
+    }
+}
