@@ -28,7 +28,7 @@ pub struct Cluster {
 #[derive(Subcommand)]
 enum Command {
     /// Start a cluster, and return when it serves
-    Up(Up),
+    Up(Box<Up>),
     /// Tell which processes there are, and where gates listen
     Status(Status),
     /// End a cluster
