@@ -266,10 +266,12 @@ impl Stepper {
     /// Steps the machine with the inputs that have come. If another thread steps it, that thread takes them.
     fn step_here(&self) {
         self.inputs.mark();
-        let (_stepping, _panics) = (Stepping::begin(), PanicGuard(&self.failed));
+        let _stepping = Stepping::begin();
         let until_ns = clock::after_ns(STEPS_TIME);
         while clock::monotonic_ns() < until_ns {
             let Some(mut machine) = self.machine.try_lock() else { return };
+            // Dropped before the lock: nobody steps the machine between a panic and its note.
+            let _panics = PanicGuard(&self.failed);
             if self.is_over() {
                 return;
             }

@@ -103,10 +103,8 @@ impl PeerQueue {
         };
         let (mut bytes, frames) = state.begin_writing();
         drop(state);
-        frames.iter().for_each(|frame| {
-            bytes.extend((frame.len() as u32).to_le_bytes());
-            bytes.extend(frame);
-        });
+        // Memory takes all of it.
+        let _ = write_all(&mut bytes, &[], &frames);
         // An error of the connection is left to the thread, which gets it at its next write.
         let written = net::send(&*socket, &bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).unwrap_or(0);
         bytes.drain(..written);
@@ -570,7 +568,8 @@ fn write_frames(
     socket.set_read_timeout(Some(HELLO_TIMEOUT)).map_err(lost(count))?;
     let covered = shared.cover.as_ref().map(|cover| cover.connected(Wire(socket), address)).transpose();
     let covered = covered.map_err(lost(count))?;
-    let is_plain = covered.is_none();
+    // For direct writes, from the first batch on.
+    let mut direct = covered.is_none().then(|| socket.clone());
     let mut to = BufWriter::new(covered.unwrap_or_else(|| Box::new(&**socket)));
     greet(&mut to, &shared.secret).map_err(lost(count))?;
     let mut rest = Vec::new();
@@ -578,8 +577,8 @@ fn write_frames(
         let count = frames.len() as u64;
         write_all(&mut to, &rest, &frames).map_err(lost(count))?;
         queue.end_writing();
-        if is_plain {
-            queue.connect(Some(socket.clone()));
+        if direct.is_some() {
+            queue.connect(direct.take());
         }
         (rest, frames) = loop {
             if shared.is_closed() {
