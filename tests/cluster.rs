@@ -195,8 +195,9 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     let second = scratch.path().join("d").display().to_string();
     let [authority, certificate, key] = certified(scratch.path());
     let tls = ["--peer-cert", &certificate, "--peer-key", &key, "--peer-ca", &authority];
-    let size = ["--gates", "1", "--shards", "2", "--from", &restored, "--tls-cert", &certificate];
-    let second_up = [&["cluster", "up", &second, "--tls-key", &key], &size[..], &tls].concat();
+    let size = ["--gates", "1", "--shards", "2", "--processes", "2", "--from", &restored];
+    let interfaces = ["--tls-cert", &certificate, "--tls-key", &key];
+    let second_up = [&["cluster", "up", &second], &size[..], &interfaces, &tls].concat();
     let misfit = |part: &&str| if *part == key { authority.clone() } else { part.to_string() };
     let misfit: Vec<String> = second_up.iter().map(misfit).collect();
     let wrong = tanglewood(&misfit.iter().map(String::as_str).collect::<Vec<_>>());
@@ -207,6 +208,20 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     let gate = &gates(&status(&second))[0];
     assert!(!tanglewood(&["query", gate, "RETURN 1"]).status.success(), "without TLS");
     let gate = &gate.replace("bolt://", "bolt+ssc://");
+    // Gate, shard and oracle in one process, and the other shard, scribe and keeper in the other; each is lost once.
+    let process = |role: &str| {
+        let status = status(&second);
+        let all = status["processes"].as_array().unwrap().clone();
+        all.into_iter().find(|process| process["role"] == role).unwrap()["pid"].to_string()
+    };
+    assert_eq!((process("gate"), process("scribe")), (process("oracle"), process("keeper")));
+    kill(&status(&second), "gate", 0);
+    assert_eq!(ask(gate, count).trim(), "c,s\n58,1769");
+    kill(&status(&second), "scribe", 0);
+    assert_eq!(ask(gate, count).trim(), "c,s\n58,1769");
+    let third = scratch.path().join("e").display().to_string();
+    let few = tanglewood(&["cluster", "up", &third, "--gates", "2", "--processes", "1"]);
+    assert!(String::from_utf8_lossy(&few.stderr).contains("cannot hold 2 gates"), "{few:?}");
     // Nobody has committed since: a backup is as whole as any.
     assert!(tanglewood(&["backup", gate, "first"]).status.success());
     let [first, again] = [Path::new(&second).join("backups/first"), scratch.path().join("again")];
@@ -262,14 +277,20 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn one_order_explains_everything_while_processes_are_lost() {
-    faults::survive(3, number("CLUSTER_SEED").unwrap_or(7));
+    faults::survive(3, number("CLUSTER_SEED").unwrap_or(7), None);
 }
 
 #[test]
-#[ignore = "soak: CLUSTER_FAULTS faults, 150 unless told, some 4 s each"]
+fn one_order_explains_everything_while_processes_of_several_roles_are_lost() {
+    faults::survive(3, number("CLUSTER_SEED").unwrap_or(8), Some(3));
+}
+
+#[test]
+#[ignore = "soak: CLUSTER_FAULTS faults, 150 unless told, some 4 s each; CLUSTER_PROCESSES share the roles"]
 fn one_order_explains_everything_for_long() {
     faults::survive(
         number("CLUSTER_FAULTS").unwrap_or(150),
         number("CLUSTER_SEED").unwrap_or_else(world::chance::Chance::system_seed),
+        number("CLUSTER_PROCESSES").map(|count| count as usize),
     );
 }

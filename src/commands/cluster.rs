@@ -53,6 +53,9 @@ struct Up {
     /// Replicas of the oracle, of which a majority must live; three let one be lost
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = odd)]
     oracles: u16,
+    /// Processes that share these roles among them, at least as many as gates and as oracles; if not said, each role has its own
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=128))]
+    processes: Option<u16>,
     /// The database that the cluster trusts; if not said, PostgreSQL is started in the folder
     #[arg(long, value_name = "URL")]
     truth: Option<String>,

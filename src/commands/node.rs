@@ -4,8 +4,8 @@ use super::Exit;
 use super::cluster::layout::{Certificates, Layout};
 use clap::Args;
 use cluster::graph::CheckpointStore;
-use cluster::node::{Credentials, NodeRole};
-use cluster::{Connect, GateReplica, Sequence, UsageExchange};
+use cluster::node::{Credentials, NodeParts, NodeRole, RoleParts, RunningNode};
+use cluster::{Connect, GateReplica, Sequence, UsageExchange, host};
 use database::{Database, Error, Options, ReplicaHost};
 use ingest::remote::blobs::NamedFiles;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
@@ -45,10 +45,10 @@ pub struct Node {
     /// The database that the cluster trusts: PostgreSQL, or what speaks like it
     #[arg(long, value_name = "URL")]
     truth: String,
-    /// What it is: gate, shard, oracle, scribe or keeper; one of them
-    #[arg(long, value_name = "ROLE")]
-    roles: String,
-    /// Its address for the other processes, as the layout names it
+    /// What it is: gate, shard, oracle, scribe, keeper, or several of them
+    #[arg(long, value_name = "ROLES", value_delimiter = ',', required = true, value_parser = ["gate", "shard", "oracle", "scribe", "keeper"])]
+    roles: Vec<String>,
+    /// Its address for the other processes, as the layout names it for each of its roles
     #[arg(long, value_name = "ADDR")]
     listen: String,
     /// Where it really listens, if others reach it by another address: behind a proxy, in a container
@@ -57,7 +57,8 @@ pub struct Node {
     /// The addresses of all processes, and the secret that they share (JSON)
     #[arg(long, value_name = "FILE")]
     layout: PathBuf,
-    /// Folder of an oracle, in which it keeps what it decided; of a shard, for its checkpoints; of a gate, for its replica of the graph
+    /// Folder of an oracle, in which it keeps what it decided; of a shard, for its checkpoints; of a gate, for its replica of the graph. With several
+    /// roles each has its own below it, such as `shard-0`
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Where a shard stores copies of its checkpoints, and finds the last one if its folder has none: a folder, s3://bucket/prefix, gs://… or az://…
@@ -112,42 +113,33 @@ impl Node {
     }
     pub fn run(self) -> Result<(), Exit> {
         let layout = Layout::read(&self.layout)?;
-        let named = |role: &NodeRole| {
-            role.name() == self.roles && role.address(&layout.addresses) == Some(self.listen.as_str())
-        };
-        let role = NodeRole::all(&layout.addresses).into_iter().find(named).ok_or_else(|| {
-            let message = format!("the layout has no {} at {}", self.roles, self.listen);
-            Error::new("Tanglewood.ClientError.Cluster.Layout", message)
-        })?;
-        if self.data.is_none() && matches!(role, NodeRole::Oracle(_)) {
-            let message = "an oracle needs a folder, in which it keeps what it decided";
-            return Err(Error::new("Tanglewood.ClientError.Cluster.Layout", message)
-                .hint("--data DIR")
-                .into());
+        let roles = self.roles(&layout)?;
+        let mut parts = Vec::new();
+        for role in &roles {
+            let truth = Box::new(trusted(&self.truth, || Ok(()))?);
+            parts.push(RoleParts { role: *role, truth, folder: self.folder(*role, roles.len()) });
         }
-        let folder = self.data.clone().unwrap_or_default();
-        let truth = Box::new(trusted(&self.truth, || Ok(()))?);
         let mut end = EndSignal::catch()?;
         let tls = layout.peer_tls.as_ref().map(Certificates::of_peers).transpose()?;
         let credentials = Credentials { secret: layout.secret.clone().into_bytes(), tls };
         let interface_tls = layout.interface_tls.as_ref().map(Certificates::of_interfaces).transpose()?;
-        let node = cluster::node::RunningNode::start(
-            (role, self.bind.as_deref()),
-            &layout.addresses,
-            (credentials, layout.tau_us),
-            truth,
-            (&folder, self.checkpoint_store()?),
-        )
-        .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
-        let memory = Options::default().memory_bytes;
-        let replica = self.data.as_ref().map(|folder| self.replica(&layout, role, folder));
-        let of_gate = |gate| {
+        let (bind, tau_us) = (self.bind.as_deref(), layout.tau_us);
+        let beside = NodeParts { bind, credentials, tau_us, store: self.checkpoint_store()? };
+        let node = RunningNode::start(parts, &layout.addresses, beside)
+            .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
+        let gate = node.gate(Options::default().memory_bytes);
+        let of_gate = |number: &u16| {
+            let folder = self.folder(NodeRole::Gate(*number), roles.len())?;
+            Some(self.replica(&layout, *number, &folder))
+        };
+        let replica = gate.as_ref().and_then(|(number, _)| of_gate(number));
+        let open = |(_, gate)| {
             let replica = replica.clone().map(|replica| replica as Arc<dyn ReplicaHost>);
             let (backup_folder, import_folder) = (self.backup_folder.clone(), self.import_folder.clone());
             Database::of_gate(gate, replica, Options { backup_folder, import_folder, ..Options::default() })
         };
-        let database = node.gate(memory).map(of_gate).transpose()?;
-        let _beginning = replica.filter(|replica| database.is_some() && replica.is_there()).map(begin);
+        let database = gate.map(open).transpose()?;
+        let _beginning = replica.filter(|replica| replica.is_there()).map(begin);
         let peers = layout.interfaces.iter().map(|interfaces| interfaces.bolt.clone()).collect();
         let open = |database| self.interfaces(database, peers, interface_tls);
         let interfaces = database.as_ref().map(open).transpose()?.flatten();
@@ -182,9 +174,42 @@ impl Node {
         std::process::exit(0)
     }
 
+    /// The roles that the layout has at this address.
+    fn roles(&self, layout: &Layout) -> Result<Vec<NodeRole>, Error> {
+        let wrong = |message: String| Error::new("Tanglewood.ClientError.Cluster.Layout", message);
+        let is_here =
+            |role: &NodeRole| role.address(&layout.addresses).map(host) == Some(self.listen.as_str());
+        let here: Vec<NodeRole> = NodeRole::all(&layout.addresses).into_iter().filter(is_here).collect();
+        for name in &self.roles {
+            if !here.iter().any(|role| role.name() == name) {
+                return Err(wrong(format!("the layout has no {name} at {}", self.listen)));
+            }
+        }
+        if let Some(role) = here.iter().find(|role| !self.roles.iter().any(|name| role.name() == name)) {
+            let message = format!("the layout has a {} at {} as well", role.name(), self.listen);
+            return Err(
+                wrong(message).hint("all roles of an address belong to one process: name them in --roles")
+            );
+        }
+        let count = |name: &str| here.iter().filter(|role| role.name() == name).count();
+        if count("gate") > 1 || count("oracle") > 1 {
+            let message = format!("the layout has several gates or oracles at {}", self.listen);
+            return Err(wrong(message).hint("a process has one gate and one oracle at most"));
+        }
+        if self.data.is_none() && count("oracle") > 0 {
+            let message = "an oracle needs a folder, in which it keeps what it decided";
+            return Err(wrong(message.into()).hint("--data DIR"));
+        }
+        Ok(here)
+    }
+    /// The folder of one of so many roles.
+    fn folder(&self, role: NodeRole, roles: usize) -> Option<PathBuf> {
+        let base = self.data.as_ref()?;
+        Some(if roles > 1 { base.join(role.folder()) } else { base.clone() })
+    }
     /// The replica of a gate below its folder; nothing is opened yet.
-    fn replica(&self, layout: &Layout, role: NodeRole, folder: &Path) -> Arc<GateReplica> {
-        let seat = (role.number(), layout.addresses.shards.len() as u16);
+    fn replica(&self, layout: &Layout, gate: u16, folder: &Path) -> Arc<GateReplica> {
+        let seat = (gate, layout.addresses.shards.len() as u16);
         Arc::new(GateReplica::new(seat, folder.join("replica"), Options::default(), self.connect()))
     }
     /// Further ways to the database that is trusted.

@@ -127,13 +127,16 @@ fn signal(name: &str, pid: &str) {
     let _ = Command::new("kill").args([name, pid]).stderr(std::process::Stdio::null()).status();
 }
 
-/// So many faults on a cluster of 2 gates, 3 shards and 3 oracles, one after another.
-pub fn survive(faults: u64, seed: u64) {
+/// So many faults on a cluster of 2 gates, 3 shards and 3 oracles, one after another; each of these has its own process, or so many share them.
+pub fn survive(faults: u64, seed: u64, processes: Option<usize>) {
     println!("CLUSTER_SEED={seed}");
     let scratch = TemporaryFolder::new("faults").unwrap();
     let folder = scratch.path().join("c").display().to_string();
-    let links = Links::before(scratch.path().join("c").as_path(), 2, 3, 3);
-    let up = tanglewood(&["cluster", "up", &folder, "--gates", "2", "--shards", "3", "--oracles", "3"]);
+    let links = Links::before(scratch.path().join("c").as_path(), (2, 3, 3), processes);
+    let count = processes.map(|count| count.to_string());
+    let shared = count.iter().flat_map(|count| ["--processes", count.as_str()]);
+    let size = ["cluster", "up", &folder, "--gates", "2", "--shards", "3", "--oracles", "3"];
+    let up = tanglewood(&size.into_iter().chain(shared).collect::<Vec<_>>());
     if String::from_utf8_lossy(&up.stderr).contains("Cluster.NoPostgres") {
         println!("passed over: PostgreSQL is not installed (Debian: apt-get install postgresql)");
         return;

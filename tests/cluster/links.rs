@@ -45,8 +45,13 @@ fn free() -> String {
 }
 
 impl Links {
-    /// Makes the layout of a cluster in its folder, whose processes reach each other through proxies.
-    pub fn before(folder: &Path, gates: usize, shards: usize, oracles: usize) -> Links {
+    /// Makes the layout of a cluster in its folder, whose processes reach each other through proxies. Each role has its own process, or so many share the
+    /// roles.
+    pub fn before(
+        folder: &Path,
+        (gates, shards, oracles): (usize, usize, usize),
+        processes: Option<usize>,
+    ) -> Links {
         std::fs::create_dir_all(folder).unwrap();
         let mut links = Links { all: Vec::new(), stop: Arc::default(), threads: Mutex::default() };
         let mut binds = serde_json::Map::new();
@@ -56,8 +61,14 @@ impl Links {
             links.start(name, &listen, bind);
             listen
         };
+        let shared: Vec<String> =
+            (0..processes.unwrap_or(0)).map(|at| between(format!("process {at}"))).collect();
         let mut each = |role: &str, count: usize| -> Vec<Json> {
-            (0..count).map(|number| json!({ "listen": between(format!("{role} {number}")) })).collect()
+            let listen = |number: usize| match shared.get(number % shared.len().max(1)) {
+                Some(listen) => listen.clone(),
+                None => between(format!("{role} {number}")),
+            };
+            (0..count).map(listen).map(|listen| json!({ "listen": listen })).collect()
         };
         let (mut gates, shards, oracles) =
             (each("gate", gates), each("shard", shards), each("oracle", oracles));

@@ -1,9 +1,10 @@
 //! Addresses of the processes of a cluster.
 
 use protocol::Node;
+use std::collections::BTreeMap;
 use std::slice;
 
-/// The address of each process, on the network that they share.
+/// The address of each role, on the network that they share: `host:port`, or `host:port/name` where one process has several.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Addresses {
     /// Gates, by number.
@@ -32,4 +33,27 @@ impl Addresses {
             Node::Keeper => slice::from_ref(&self.keeper),
         }
     }
+    /// With a name behind each address that several roles share, so that each has its own.
+    pub fn named(mut self) -> Addresses {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        self.each(|address, _, _| *counts.entry(host(address).to_string()).or_default() += 1);
+        self.each(|address, role, number| {
+            let host = host(address).to_string();
+            *address = if counts[&host] > 1 { format!("{host}/{role}-{number}") } else { host };
+        });
+        self
+    }
+    fn each(&mut self, mut change: impl FnMut(&mut String, &str, usize)) {
+        let Addresses { gates, shards, oracles, scribe, keeper } = self;
+        for (role, all) in [("gate", gates), ("shard", shards), ("oracle", oracles)] {
+            all.iter_mut().enumerate().for_each(|(number, address)| change(address, role, number));
+        }
+        change(scribe, "scribe", 0);
+        change(keeper, "keeper", 0);
+    }
+}
+
+/// An address without the name of a role.
+pub fn host(address: &str) -> &str {
+    address.split_once('/').map_or(address, |(host, _)| host)
 }

@@ -3,7 +3,7 @@
 use crate::addresses::Addresses;
 use crate::content::Content;
 use crate::handle::{GateHandle, RequestOutcome, Waiting};
-use crate::inputs::{Inputs, STEP_INPUTS_MAX, Stepping};
+use crate::inputs::{Helping, Inputs, STEP_INPUTS_MAX, Stepping};
 use crate::machine::{Machine, Outputs, Publish};
 use crate::oracle::{OracleReplica, Posted};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -27,7 +27,8 @@ const TICK: Duration = Duration::from_millis(2);
 /// Calls of truth that wait; the outcome of one more is unknown.
 const CALLS_MAX: usize = 256;
 
-/// The thread of an input makes further steps for so long; later inputs are left to the thread of the machine.
+/// The thread of an input makes further steps for so long, of this machine and of others of its process; later inputs are left to the threads of the
+/// machines.
 const STEPS_TIME: Duration = Duration::from_micros(300);
 /// Pause of a driver that waits for the last step of another thread.
 const BREATH: Duration = Duration::from_micros(200);
@@ -258,6 +259,7 @@ impl Stepper {
             }
             self.step(&mut machine, inputs);
             drop((panics, stepping, machine));
+            self.inputs.net().announce();
             if self.inputs.is_marked() {
                 self.step_here();
             }
@@ -266,23 +268,31 @@ impl Stepper {
     /// Steps the machine with the inputs that have come. If another thread steps it, that thread takes them.
     fn step_here(&self) {
         self.inputs.mark();
-        let _stepping = Stepping::begin();
-        let until_ns = clock::after_ns(STEPS_TIME);
-        while clock::monotonic_ns() < until_ns {
-            let Some(mut machine) = self.machine.try_lock() else { return };
-            // Dropped before the lock: nobody steps the machine between a panic and its note.
-            let _panics = PanicGuard(&self.failed);
-            if self.is_over() {
+        let helping = Helping::begin(STEPS_TIME);
+        while helping.has_time() {
+            if !self.step_once() {
                 return;
             }
-            let inputs = self.take(Duration::ZERO);
-            self.step(&mut machine, inputs);
-            drop(machine);
+            // Other machines of this process get their frames on this thread, when it holds none.
+            self.inputs.net().announce();
             if !self.inputs.is_marked() {
                 return;
             }
         }
         self.inputs.ring();
+    }
+    /// Makes a step, unless another thread steps the machine at this moment, or it is over.
+    fn step_once(&self) -> bool {
+        let _stepping = Stepping::begin();
+        let Some(mut machine) = self.machine.try_lock() else { return false };
+        // Dropped before the lock: nobody steps the machine between a panic and its note.
+        let _panics = PanicGuard(&self.failed);
+        if self.is_over() {
+            return false;
+        }
+        let inputs = self.take(Duration::ZERO);
+        self.step(&mut machine, inputs);
+        true
     }
     fn is_over(&self) -> bool {
         self.inputs.is_closed() || self.failed.lock().is_some()

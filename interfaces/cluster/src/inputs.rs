@@ -24,6 +24,34 @@ const LOCAL_INPUTS_MAX: usize = 16_384;
 thread_local! {
     /// This thread holds a machine: inputs that it puts go into its next step.
     static IS_STEPPING: Cell<bool> = const { Cell::new(false) };
+    /// Until when this thread steps machines for others (of [`clock::monotonic_ns`]); 0 where it does not.
+    static HELPS_UNTIL_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// While it lives, its thread steps machines for others. One frame leads to the next within a process: all of them share the time of the first.
+pub(crate) struct Helping {
+    is_first: bool,
+}
+
+impl Helping {
+    pub(crate) fn begin(longest: Duration) -> Helping {
+        let is_first = HELPS_UNTIL_NS.get() == 0;
+        if is_first {
+            HELPS_UNTIL_NS.set(clock::after_ns(longest));
+        }
+        Helping { is_first }
+    }
+    pub(crate) fn has_time(&self) -> bool {
+        clock::monotonic_ns() < HELPS_UNTIL_NS.get()
+    }
+}
+
+impl Drop for Helping {
+    fn drop(&mut self) {
+        if self.is_first {
+            HELPS_UNTIL_NS.set(0);
+        }
+    }
 }
 
 /// While it lives, its thread holds a machine, and no query on this thread pauses.

@@ -36,7 +36,7 @@ mod replica;
 mod tls;
 mod usage;
 
-pub use addresses::Addresses;
+pub use addresses::{Addresses, host};
 pub use content::Content;
 pub use driver::Driver;
 pub use follower::{Follower, GraphCopy, NotTaken};

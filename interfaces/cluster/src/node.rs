@@ -1,9 +1,9 @@
-//! One process of a cluster by its role, on a real network.
+//! One process of a cluster by its roles, on a real network.
 
 use crate::graph::{self, CheckpointStore, ShardGraph};
-use crate::{Addresses, Driver, GateHandle, PeerTls};
+use crate::{Addresses, Driver, GateHandle, PeerTls, host};
 use protocol::{Timing, Truth};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use world::disk::RealDisk;
 use world::net::{Cover, NetError, TcpNet};
@@ -44,12 +44,28 @@ impl NodeRole {
             NodeRole::Scribe | NodeRole::Keeper => 0,
         }
     }
-    /// All processes of a cluster, those first that others need.
+    /// The name of its folder.
+    pub fn folder(self) -> String {
+        format!("{}-{}", self.name(), self.number())
+    }
+    /// All roles of a cluster, those first that others need.
     pub fn all(addresses: &Addresses) -> Vec<NodeRole> {
         let gates = (0..addresses.gates.len() as u16).map(NodeRole::Gate);
         let shards = (0..addresses.shards.len() as u16).map(NodeRole::Shard);
         let oracles = (0..addresses.oracles.len() as u16).map(NodeRole::Oracle);
         oracles.chain([NodeRole::Scribe, NodeRole::Keeper]).chain(shards).chain(gates).collect()
+    }
+    /// All processes of a cluster, each with its roles: those that share an address.
+    pub fn processes(addresses: &Addresses) -> Vec<Vec<NodeRole>> {
+        let mut processes: Vec<(&str, Vec<NodeRole>)> = Vec::new();
+        for role in NodeRole::all(addresses) {
+            let at = host(role.address(addresses).unwrap_or_default());
+            match processes.iter_mut().find(|(host, _)| *host == at) {
+                Some((_, roles)) => roles.push(role),
+                None => processes.push((at, vec![role])),
+            }
+        }
+        processes.into_iter().map(|(_, roles)| roles).collect()
     }
     /// The address that it listens on.
     pub fn address(self, addresses: &Addresses) -> Option<&str> {
@@ -72,65 +88,110 @@ pub struct Credentials {
     pub tls: Option<PeerTls>,
 }
 
+/// A role of a process.
+pub struct RoleParts {
+    /// Which.
+    pub role: NodeRole,
+    /// Its way to truth; an oracle does not use it.
+    pub truth: Box<dyn Truth + Send>,
+    /// Its folder: an oracle needs one; a shard makes checkpoints there, if it has one.
+    pub folder: Option<PathBuf>,
+}
+
+/// What a process has for all its roles.
+pub struct NodeParts<'p> {
+    /// Where it really listens, if others reach it by another address.
+    pub bind: Option<&'p str>,
+    /// Who it is to others.
+    pub credentials: Credentials,
+    /// The time between announcements of a gate, if it does not adapt it.
+    pub tau_us: Option<u64>,
+    /// Where shards store copies of their checkpoints.
+    pub store: Option<Arc<dyn CheckpointStore>>,
+}
+
 /// A process that runs until this is dropped.
 pub struct RunningNode {
     gate: Option<(GateHandle, u16)>,
     addresses: Addresses,
-    driver: Driver,
+    drivers: Vec<Driver>,
 }
 
 impl RunningNode {
-    /// Starts a process, which listens at its published address, or at another that leads there. An oracle needs no truth, and a folder; a shard
-    /// makes checkpoints in its folder, if it has one.
+    /// Starts a process with one role or several, of which one may be a gate, behind one address: it listens at their published address, or at another that leads there.
     ///
     /// # Errors
     /// Its address is taken, the system gives no thread, or the folder of an oracle cannot be read or written.
     pub fn start(
-        (role, bind): (NodeRole, Option<&str>),
+        roles: Vec<RoleParts>,
         addresses: &Addresses,
-        (credentials, tau_us): (Credentials, Option<u64>),
-        truth: Box<dyn Truth + Send>,
-        (folder, store): (&Path, Option<Arc<dyn CheckpointStore>>),
+        NodeParts { bind, credentials, tau_us, store }: NodeParts<'_>,
     ) -> Result<RunningNode, NetError> {
-        let address = role.address(addresses).unwrap_or_default();
-        let failed = |error| NetError::Listen(address.to_string(), error);
         let cover = credentials.tls.map(|tls| Arc::new(tls) as Arc<dyn Cover>);
-        let net = Box::new(TcpNet::covered(bind.unwrap_or(address), &credentials.secret, cover)?);
-        let (all, timing) = (addresses.clone(), Timing { tau_us, ..TIMING });
-        let mut gate = None;
-        let driver = match role {
+        let mut node = RunningNode { gate: None, addresses: addresses.clone(), drivers: Vec::new() };
+        // All ends first: a machine that runs sends frames to the others at once.
+        let mut ends: Vec<TcpNet> = Vec::new();
+        for RoleParts { role, .. } in &roles {
+            let address = role.address(addresses).unwrap_or_default();
+            let end = match ends.first() {
+                Some(first) => first.beside(address.split_once('/').map_or("", |(_, name)| name))?,
+                None => {
+                    let bind = bind.unwrap_or(address);
+                    TcpNet::published(bind, Some(address), &credentials.secret, cover.clone())?
+                }
+            };
+            ends.push(end);
+        }
+        for (role, net) in roles.into_iter().zip(ends) {
+            let at = role.role.address(addresses).unwrap_or_default().to_string();
+            let started = node.start_role(role, Box::new(net), (tau_us, store.clone()));
+            started.map_err(|error| NetError::Listen(at, error))?;
+        }
+        Ok(node)
+    }
+    fn start_role(
+        &mut self,
+        RoleParts { role, truth, folder }: RoleParts,
+        net: Box<TcpNet>,
+        (tau_us, store): (Option<u64>, Option<Arc<dyn CheckpointStore>>),
+    ) -> std::io::Result<()> {
+        let all = self.addresses.clone();
+        self.drivers.push(match role {
             NodeRole::Gate(number) => {
-                Driver::gate(number, net, all, timing, truth).map(|(driver, handle)| {
-                    gate = Some((handle, number));
-                    driver
-                })
+                let (driver, handle) = Driver::gate(number, net, all, Timing { tau_us, ..TIMING }, truth)?;
+                self.gate = Some((handle, number));
+                driver
             }
             NodeRole::Shard(number) => {
-                let content = match folder.as_os_str().is_empty() {
-                    true => ShardGraph::new(number),
-                    false => ShardGraph::open_with(number, Arc::new(RealDisk), folder, store),
+                let content = match folder {
+                    None => ShardGraph::new(number),
+                    Some(folder) => ShardGraph::open_with(number, Arc::new(RealDisk), &folder, store),
                 };
-                Driver::shard(number, net, all, TIMING, truth, Box::new(content))
+                Driver::shard(number, net, all, TIMING, truth, Box::new(content))?
             }
-            NodeRole::Oracle(_) => Driver::oracle(address, net, all, Arc::new(RealDisk), folder),
-            NodeRole::Scribe => Driver::scribe(net, all, TIMING, truth, |_, _| {}),
-            NodeRole::Keeper => Driver::keeper(net, all, TIMING, truth),
-        };
-        let driver = driver.map_err(failed)?;
-        Ok(RunningNode { gate, addresses: addresses.clone(), driver })
+            NodeRole::Oracle(_) => {
+                let address = role.address(&self.addresses).unwrap_or_default();
+                Driver::oracle(address, net, all, Arc::new(RealDisk), &folder.unwrap_or_default())?
+            }
+            NodeRole::Scribe => Driver::scribe(net, all, TIMING, truth, |_, _| {})?,
+            NodeRole::Keeper => Driver::keeper(net, all, TIMING, truth)?,
+        });
+        Ok(())
     }
-    /// The parts with which the database of a gate is opened; none where this is no gate. Its chunks may take `memory_bytes` of memory.
-    pub fn gate(&self, memory_bytes: Option<u64>) -> Option<transact::GateParts> {
+    /// The parts with which the database of its gate is opened, and the gate's number; none where it has none. Its chunks may take `memory_bytes` of
+    /// memory.
+    pub fn gate(&self, memory_bytes: Option<u64>) -> Option<(u16, transact::GateParts)> {
         let (handle, number) = self.gate.as_ref()?;
-        Some(graph::gate(handle, *number, &self.addresses, memory_bytes))
+        Some((*number, graph::gate(handle, *number, &self.addresses, memory_bytes)))
     }
     /// Why it does nothing any more, if so.
     pub fn failure(&self) -> Option<String> {
-        self.driver.failure()
+        self.drivers.iter().find_map(Driver::failure)
     }
     /// Why it does not hear another process of the cluster, if that is so.
     pub fn deaf(&self) -> Option<String> {
-        let (other, own) = (self.driver.other_version()?, protocol::wire::WIRE_VERSION);
+        let (other, own) =
+            (self.drivers.iter().find_map(Driver::other_version)?, protocol::wire::WIRE_VERSION);
         Some(format!(
             "another process of this cluster is of another build: it speaks version {other} of the protocol, this one version {own}, so neither hears the other; start all of them with one program"
         ))

@@ -3,7 +3,7 @@
 use crate::commands::Exit;
 use crate::commands::serve::failed;
 use cluster::node::NodeRole;
-use cluster::{Addresses, PeerTls};
+use cluster::{Addresses, PeerTls, host};
 use database::Error;
 use serde_json::{Value, json};
 use server::Tls;
@@ -51,7 +51,7 @@ impl Certificates {
         let tls = self.of_peers()?;
         for role in NodeRole::all(addresses) {
             let address = role.address(addresses).unwrap_or_default();
-            tls.check(address).map_err(|what| {
+            tls.check(host(address)).map_err(|what| {
                 Error::new("Tanglewood.ClientError.Cluster.Certificates", what)
                     .hint("one certificate, signed by --peer-ca, for all addresses and both uses, server and client")
             })?;
@@ -134,7 +134,8 @@ impl Layout {
             oracles,
             scribe: text(&value["scribe"])?,
             keeper: text(&value["keeper"])?,
-        };
+        }
+        .named();
         let binds = value["binds"].as_object().into_iter().flatten();
         let binds = binds.map(|(listen, bind)| Some((listen.clone(), text(bind)?))).collect::<Option<_>>()?;
         let certificates = |value: &Value| match value {
@@ -157,16 +158,17 @@ impl Layout {
         })
     }
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let gate = |(listen, interfaces): (&String, &Interfaces)| json!({ "listen": listen, "bolt": interfaces.bolt, "gremlin": interfaces.gremlin, "http": interfaces.http });
+        let gate = |(listen, interfaces): (&String, &Interfaces)| json!({ "listen": host(listen), "bolt": interfaces.bolt, "gremlin": interfaces.gremlin, "http": interfaces.http });
         let gates: Vec<Value> = self.addresses.gates.iter().zip(&self.interfaces).map(gate).collect();
-        let listening =
-            |all: &[String]| all.iter().map(|listen| json!({ "listen": listen })).collect::<Vec<Value>>();
+        let listening = |all: &[String]| {
+            all.iter().map(|listen| json!({ "listen": host(listen) })).collect::<Vec<Value>>()
+        };
         let value = json!({
             "gates": gates,
             "shards": listening(&self.addresses.shards),
             "oracles": listening(&self.addresses.oracles),
-            "scribe": self.addresses.scribe,
-            "keeper": self.addresses.keeper,
+            "scribe": host(&self.addresses.scribe),
+            "keeper": host(&self.addresses.keeper),
             "secret": self.secret,
             "truth": self.truth,
             "from": self.from,

@@ -4,7 +4,7 @@ use super::super::Exit;
 use super::layout::{self, Certificates, Interfaces, Layout};
 use super::{Up, load, status};
 use cluster::Addresses;
-use cluster::node::free_addresses;
+use cluster::node::{NodeRole, free_addresses};
 use database::Error;
 use ingest::remote::blobs::NamedFiles;
 use std::collections::BTreeMap;
@@ -49,10 +49,17 @@ pub fn up(up: &Up) -> Result<(), Exit> {
         let mut known = Layout::read(&layout::file(&folder))?;
         let Addresses { gates, shards, oracles, .. } = &known.addresses;
         let sizes = [gates.len(), shards.len(), oracles.len()];
-        if sizes != [up.gates, up.shards, up.oracles].map(usize::from) || known.truth != up.truth {
+        let processes = NodeRole::processes(&known.addresses).len();
+        let given = [up.gates, up.shards, up.oracles].map(usize::from);
+        let is_known = sizes == given && process_count(up) == processes;
+        if !is_known || known.truth != up.truth {
             let [gates, shards, oracles] = sizes;
+            let shared = match sizes.iter().sum::<usize>() + 2 == processes {
+                true => String::new(),
+                false => format!(", in --processes {processes}"),
+            };
             let message = format!(
-                "the cluster in this folder has --gates {gates}, --shards {shards} and --oracles {oracles}"
+                "the cluster in this folder has --gates {gates}, --shards {shards} and --oracles {oracles}{shared}"
             );
             return Err(Error::new("Tanglewood.ClientError.Cluster.Layout", message)
                 .hint("these numbers and --truth are chosen when a cluster is made")
@@ -130,19 +137,42 @@ fn certificates(up: &Up) -> Result<(Option<Certificates>, Option<Certificates>),
     Ok((peers, interfaces))
 }
 
-fn made(up: &Up) -> Result<Layout, Error> {
+/// How many processes have all roles among them.
+fn process_count(up: &Up) -> usize {
+    let roles = usize::from(up.gates) + usize::from(up.shards) + usize::from(up.oracles) + 2;
+    up.processes.map_or(roles, |processes| usize::from(processes).min(roles))
+}
+
+/// The address of each role. Processes that share roles get those of each kind in turns, and the last one gets scribe and keeper.
+fn addresses(up: &Up, listens: &[String]) -> Addresses {
     let [gates, shards, oracles] = [up.gates, up.shards, up.oracles].map(usize::from);
-    let free = free_addresses(gates + shards + oracles + 2 + 3 * gates)
-        .map_err(|error| failed(error.to_string()))?;
-    let mut free = free.into_iter();
-    let mut next = || free.next().unwrap_or_default();
-    let addresses = Addresses {
-        gates: (0..gates).map(|_| next()).collect(),
-        shards: (0..shards).map(|_| next()).collect(),
-        oracles: (0..oracles).map(|_| next()).collect(),
-        scribe: next(),
-        keeper: next(),
+    let is_shared = up.processes.is_some();
+    let mut next = 0;
+    let mut some = |count: usize| -> Vec<String> {
+        let first = if is_shared { 0 } else { next };
+        next += count;
+        (first..first + count).map(|at| listens[at % listens.len()].clone()).collect()
     };
+    let (gates, shards, oracles) = (some(gates), some(shards), some(oracles));
+    let last = listens.len() - 1;
+    let scribe = if is_shared { last } else { last - 1 };
+    Addresses { gates, shards, oracles, scribe: listens[scribe].clone(), keeper: listens[last].clone() }
+        .named()
+}
+
+fn made(up: &Up) -> Result<Layout, Error> {
+    let gates = usize::from(up.gates);
+    if let Some(processes) = up.processes.filter(|processes| *processes < up.gates.max(up.oracles)) {
+        let message =
+            format!("{processes} processes cannot hold {} gates and {} oracles", up.gates, up.oracles);
+        return Err(Error::new("Tanglewood.ClientError.Cluster.Layout", message)
+            .hint("a process has one gate and one oracle at most; it may have several shards"));
+    }
+    let count = process_count(up);
+    let mut free = free_addresses(count + 3 * gates).map_err(|error| failed(error.to_string()))?;
+    let mut others = free.split_off(count).into_iter();
+    let mut next = || others.next().unwrap_or_default();
+    let addresses = addresses(up, &free);
     let mut interfaces = Vec::new();
     interfaces.resize_with(gates, || Interfaces { bolt: next(), gremlin: next(), http: next() });
     let word = || format!("{:016x}", Chance::system_seed());

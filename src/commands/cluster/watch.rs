@@ -1,13 +1,14 @@
 //! Whoever watches a cluster: starts its processes, and starts one again that has ended or does not tell any more that it lives.
 //!
 //! Invariant: a process is started again only after the one before it has ended, and been waited for; one that hangs is killed first. So no two of one
-//! role ever run at once on this machine.
+//! role ever run at once on this machine. A process has one role or several.
 
 use super::super::{Exit, node};
-use super::layout::{self, Layout};
+use super::layout::{self, Interfaces, Layout};
 use super::load;
 use super::postgres::Postgres;
 use super::status;
+use cluster::host;
 use cluster::node::NodeRole;
 use database::Error;
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ struct Heard {
 }
 
 struct Process {
-    role: NodeRole,
+    roles: Vec<NodeRole>,
     child: Child,
     heard: Arc<Heard>,
     began_ns: u64,
@@ -53,6 +54,12 @@ struct Watched {
     postgres: Option<Postgres>,
     processes: Vec<Process>,
     told: String,
+}
+
+/// The roles of a process, for people.
+fn names(roles: &[NodeRole]) -> String {
+    let names: Vec<String> = roles.iter().map(|role| format!("{} {}", role.name(), role.number())).collect();
+    names.join(", ")
 }
 
 pub fn watch(folder: &Path) -> Result<(), Exit> {
@@ -89,8 +96,8 @@ impl Watched {
             load::load(source, self.layout.addresses.shards.len() as u16, &mut truth)?;
         }
         drop(truth);
-        for role in NodeRole::all(&self.layout.addresses) {
-            let process = self.start(role)?;
+        for roles in NodeRole::processes(&self.layout.addresses) {
+            let process = self.start(roles)?;
             self.processes.push(process);
         }
         while !end.came() {
@@ -103,38 +110,37 @@ impl Watched {
         Ok(())
     }
 
-    fn start(&self, role: NodeRole) -> Result<Process, Error> {
+    fn start(&self, roles: Vec<NodeRole>) -> Result<Process, Error> {
         let failed = |error: std::io::Error| {
-            let message = format!("{} {} cannot be started: {error}", role.name(), role.number());
+            let message = format!("{} cannot be started: {error}", names(&roles));
             Error::new("Tanglewood.DatabaseError.Cluster.Start", message)
         };
+        let mut kinds: Vec<&str> = roles.iter().map(|role| role.name()).collect();
+        kinds.dedup();
+        let listen = roles.first().and_then(|role| role.address(&self.layout.addresses)).map_or("", host);
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.args(["node", "--watched", "--truth", &self.truth, "--roles", role.name(), "--layout"]);
+        command.args(["node", "--watched", "--truth", &self.truth, "--roles", &kinds.join(","), "--layout"]);
         command.arg(layout::file(&self.folder));
-        command.args(["--listen", role.address(&self.layout.addresses).unwrap_or_default()]);
-        if let Some(bind) =
-            role.address(&self.layout.addresses).and_then(|listen| self.layout.binds.get(listen))
-        {
+        command.args(["--listen", listen]);
+        if let Some(bind) = self.layout.binds.get(listen) {
             command.args(["--bind", bind]);
         }
-        if let NodeRole::Gate(number) = role {
-            let interfaces = &self.layout.interfaces[usize::from(number)];
-            command.args([
-                "--bolt",
-                &interfaces.bolt,
-                "--gremlin",
-                &interfaces.gremlin,
-                "--http",
-                &interfaces.http,
-            ]);
-            command.arg("--data").arg(self.folder.join(format!("gate-{number}")));
-            command.arg("--backup-folder").arg(self.folder.join("backups"));
-            command.arg("--import-folder").arg(self.folder.join("import"));
+        for role in &roles {
+            if let NodeRole::Gate(number) = role {
+                let interfaces = &self.layout.interfaces[usize::from(*number)];
+                let Interfaces { bolt, gremlin, http } = interfaces;
+                command.args(["--bolt", bolt, "--gremlin", gremlin, "--http", http]);
+                command.arg("--backup-folder").arg(self.folder.join("backups"));
+                command.arg("--import-folder").arg(self.folder.join("import"));
+            }
         }
-        if let NodeRole::Oracle(number) | NodeRole::Shard(number) = role {
-            command.arg("--data").arg(self.folder.join(format!("{}-{number}", role.name())));
+        match &roles[..] {
+            [NodeRole::Scribe | NodeRole::Keeper] => {}
+            [role] => _ = command.arg("--data").arg(self.folder.join(role.folder())),
+            _ => _ = command.arg("--data").arg(&self.folder),
         }
-        if let (NodeRole::Shard(_), Some(blobs)) = (role, &self.layout.blobs) {
+        let is_shard = |role: &NodeRole| matches!(role, NodeRole::Shard(_));
+        if let Some(blobs) = self.layout.blobs.as_ref().filter(|_| roles.iter().any(is_shard)) {
             command.args(["--blobs", blobs]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -153,7 +159,7 @@ impl Watched {
             // It ends with the process that it listens to.
             std::mem::forget(world::threads::try_spawn("watch", listen).map_err(failed)?);
         }
-        Ok(Process { role, child, heard, began_ns: clock::monotonic_ns() })
+        Ok(Process { roles, child, heard, began_ns: clock::monotonic_ns() })
     }
 
     /// Starts again what has ended or hangs.
@@ -163,18 +169,18 @@ impl Watched {
         }
         for at in 0..self.processes.len() {
             let process = &mut self.processes[at];
-            let (name, number) = (process.role.name(), process.role.number());
+            let names = names(&process.roles);
             if process.hangs() {
-                world::files::say(format_args!("{name} {number} says nothing any more: it is killed"));
+                world::files::say(format_args!("{names} says nothing any more: it is killed"));
                 process.stop();
             }
             if let Ok(Some(ended)) = process.child.try_wait() {
                 process.heard.serves.store(false, Ordering::Relaxed);
-                world::files::say(format_args!("{name} {number} has ended ({ended}): it is started again"));
+                world::files::say(format_args!("{names} has ended ({ended}): it is started again"));
                 if clock::monotonic_ns() < process.began_ns + clock::span_ns(AGAIN_AFTER) {
                     world::threads::sleep(AGAIN_AFTER);
                 }
-                self.processes[at] = self.start(self.processes[at].role)?;
+                self.processes[at] = self.start(self.processes[at].roles.clone())?;
             }
         }
         Ok(())
@@ -182,22 +188,23 @@ impl Watched {
 
     /// Writes down how it stands, where that has changed.
     fn tell(&mut self, state: &str) -> Result<(), Error> {
-        let process = |process: &Process| {
+        let role = |process: &Process, role: &NodeRole| {
             let mut value = json!({
-                "role": process.role.name(),
-                "number": process.role.number(),
+                "role": role.name(),
+                "number": role.number(),
                 "pid": process.child.id(),
-                "listen": process.role.address(&self.layout.addresses),
+                "listen": role.address(&self.layout.addresses).map(host),
             });
-            if let NodeRole::Gate(number) = process.role {
-                let interfaces = &self.layout.interfaces[usize::from(number)];
+            if let NodeRole::Gate(number) = role {
+                let interfaces = &self.layout.interfaces[usize::from(*number)];
                 value["bolt"] = json!(interfaces.bolt);
                 value["gremlin"] = json!(interfaces.gremlin);
                 value["http"] = json!(interfaces.http);
             }
             value
         };
-        let mut processes: Vec<Value> = self.processes.iter().map(process).collect();
+        let roles = |process: &Process| process.roles.iter().map(|of| role(process, of)).collect::<Vec<_>>();
+        let mut processes: Vec<Value> = self.processes.iter().flat_map(roles).collect();
         if let Some(postgres) = &self.postgres {
             let listen = postgres.address();
             processes.push(json!({ "role": "truth", "number": 0, "pid": postgres.pid(), "listen": listen }));
@@ -219,7 +226,7 @@ impl Watched {
 
     /// Gates first: while they end, the others give a version to everything that was committed, so that the next start has nothing to order.
     fn end(&mut self) {
-        let is_gate = |process: &Process| matches!(process.role, NodeRole::Gate(_));
+        let is_gate = |process: &Process| process.roles.iter().any(|role| matches!(role, NodeRole::Gate(_)));
         let (mut gates, mut others): (Vec<Process>, Vec<Process>) =
             self.processes.drain(..).partition(is_gate);
         for all in [&mut gates, &mut others] {

@@ -78,8 +78,10 @@ pub trait Net: Send + Sync {
     fn post(&self, to: &str, frame: Vec<u8>) {
         self.send(to, frame);
     }
-    /// Sends the buffered frames.
+    /// Sends the buffered frames, except that those to other ends of this process wait for [`Net::announce`].
     fn flush(&self) {}
+    /// Announces frames to other ends of this process, on this thread: it may do their work. The caller holds no lock.
+    fn announce(&self) {}
     /// The next frame that came; waits for one, but no longer than this.
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
     /// Makes the thread that waits in `receive`, or the next one that does, return at once.

@@ -101,13 +101,13 @@ fn queues_are_bounded_and_sending_never_waits() {
 fn what_is_no_frame_is_not_heard() {
     use std::io::Write;
     let (host, friend) = (tcp(b""), tcp(b""));
-    let hello = b"TWNET1\0\0".to_vec();
+    let hello = b"TWNET2\0\0".to_vec();
     let too_long =
-        [hello.clone(), (FRAME_BYTES_MAX as u32 + 1).to_le_bytes().to_vec(), vec![0; 100]].concat();
+        [hello.clone(), (FRAME_BYTES_MAX as u32 + 257).to_le_bytes().to_vec(), vec![0; 100]].concat();
     let cut_short = [hello, 100_u32.to_le_bytes().to_vec(), vec![0; 50]].concat();
     // Not even read: who sends it gets the end of the connection while it still owes most of it.
     for length in [1_025, 1_026, 0xffff] {
-        let hello = [b"TWNET1".as_slice(), &(length as u16).to_le_bytes()].concat();
+        let hello = [b"TWNET2".as_slice(), &(length as u16).to_le_bytes()].concat();
         let mut socket = std::net::TcpStream::connect(host.address()).unwrap();
         socket.write_all(&hello).unwrap();
         socket.set_read_timeout(Some(SOON)).unwrap();
@@ -307,4 +307,77 @@ fn who_is_told_of_arrivals_takes_all_frames() {
         crate::threads::sleep(Duration::from_millis(1));
     }
     assert_eq!(taken.load(Ordering::SeqCst), 501);
+}
+
+/// Ends of one process by their names: from another process over one connection, and from each other without any.
+#[test]
+fn a_process_has_several_ends_behind_one_address() {
+    let (one, other) = (tcp(b"s"), TcpNet::published("127.0.0.1:0", None, b"s", None).unwrap());
+    let ends = [other.beside("a").unwrap(), other.beside("bb").unwrap()];
+    let longest = other.beside(&"n".repeat(255)).unwrap();
+    assert!(
+        other.beside("a").is_err() && other.beside("").is_err() && other.beside(&"n".repeat(256)).is_err()
+    );
+    assert_eq!(ends[0].address(), format!("{}/a", other.address()));
+    for to in [&other, &ends[0], &ends[1], &longest] {
+        assert_eq!(until_it_comes(&one, to, to.address().as_bytes()), to.address().as_bytes());
+        for length in [0, 1, 70_000] {
+            one.send(to.address(), vec![3; length]);
+            assert_eq!(to.receive(SOON), Some(vec![3; length]));
+        }
+    }
+    assert_eq!(one.counts().connects, 1);
+    // Nobody has this name: the frame is dropped, and the connection lives.
+    one.send(&format!("{}/nobody", other.address()), vec![1]);
+    one.send(other.address(), vec![2]);
+    assert_eq!((other.receive(SOON), one.counts().connects), (Some(vec![2]), 1));
+    assert_eq!(other.counts().dropped, 1);
+    // Among themselves.
+    ends[0].send(ends[1].address(), vec![4]);
+    ends[0].post(other.address(), vec![5]);
+    ends[0].announce();
+    assert_eq!((ends[1].receive(SOON), other.receive(SOON)), (Some(vec![4]), Some(vec![5])));
+    ends[0].send(&format!("{}/nobody", other.address()), vec![1]);
+    assert_eq!((other.counts().connects, other.counts().dropped), (0, 2));
+    // An end that is closed is not there any more, and its name is free.
+    let [gone, left] = ends;
+    let address = gone.address().to_string();
+    drop(gone);
+    left.send(&address, vec![6]);
+    assert_eq!(other.counts().dropped, 3);
+    let again = other.beside("a").unwrap();
+    assert_eq!(until_it_comes(&left, &again, &[7]), [7]);
+    // The first one may go before the others.
+    drop(other);
+    assert_eq!(until_it_comes(&one, &again, &[8]), [8]);
+}
+
+/// Ends that answer each other on the thread that brings the first frame do so one after another, however long it goes on.
+#[test]
+fn announcements_within_a_process_do_not_nest() {
+    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
+    let first = tcp(b"");
+    let ends = [Arc::new(first.beside("a").unwrap()), Arc::new(first.beside("b").unwrap())];
+    let got = Arc::new(AtomicU32::new(0));
+    for (at, other) in [(0, 1), (1, 0)] {
+        let (own, other) = (Arc::downgrade(&ends[at]), ends[other].address().to_string());
+        let got = got.clone();
+        let answer = move || {
+            assert_eq!(DEPTH.replace(1), 0, "an announcement within another");
+            let own = own.upgrade().unwrap();
+            while let Some(frame) = own.receive(Duration::ZERO) {
+                if got.fetch_add(1, Ordering::Relaxed) < 100_000 {
+                    own.post(&other, frame);
+                }
+            }
+            own.announce();
+            DEPTH.set(0);
+        };
+        assert!(ends[at].on_arrival(Box::new(answer)));
+    }
+    first.send(ends[0].address(), vec![1]);
+    assert_eq!(got.load(Ordering::Relaxed), 100_001);
 }
