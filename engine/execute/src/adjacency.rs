@@ -11,7 +11,6 @@ use paths::EdgeScratch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::{AdjacencyView, Snapshot, StoreError};
-use world::fiber::Still;
 
 /// A condition on every edge of a path, for one input row.
 pub(crate) struct EdgeCondition {
@@ -94,8 +93,6 @@ impl Walk {
         let mut row = condition.row.clone();
         row.push(Column::Edge(vec![edge], Nulls::none()));
         let scope = Scope::new(view.graph(), &self.environment.request);
-        // The search may hold what its other workers wait for.
-        let _still = Still::begin();
         match condition.predicate.evaluate_row(&row, 0, &scope) {
             Ok(value) => value.as_bool().unwrap_or(false),
             Err(error) => {

@@ -1,7 +1,7 @@
 //! Fetches the chunks that an operator is about to read from other machines: all of them at once, while the operator is parked.
 //!
-//! Idea: an operator that waits within a read blocks its executor, and all other queries with it; a parked one does not. Chunks that did not come are
-//! fetched by the read itself.
+//! Idea: an operator that waits within a read is paused with all of its query on this executor, a chunk at a time; a parked one waits for all chunks at
+//! once, while others of its query go on. Whatever no operator asks for ahead, such as the far end of a condition, is fetched by the read itself.
 //! Cost: on one machine one check a batch. At a gate each operator scans the vertices of a batch once; nothing is allocated unless a chunk is
 //! missing.
 

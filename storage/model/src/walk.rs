@@ -71,6 +71,11 @@ pub fn check() -> Result<(), Stopped> {
     if LEFT.with(look) { Err(Stopped) } else { Ok(()) }
 }
 
+/// Is this thread in work that nothing ends ([`unended`])?
+pub fn is_unended() -> bool {
+    UNENDED.get()
+}
+
 /// While it lives, nothing ends the walks of this thread.
 #[must_use]
 pub struct Unended {

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Change, EdgeScratch, NameNo, NameTable, Snapshot};
 use world::clock::monotonic_ns;
+use world::fiber::Still;
 
 /// May a transaction write?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,7 +290,7 @@ impl Transaction {
             self.refresh()?;
         }
         self.reads.vertex(vertex);
-        let old = labels(&self.view.read(), vertex)?;
+        let old = labels(&self.shown(), vertex)?;
         let kept = old.iter().chain(add).filter(|label| !remove.contains(label));
         let mut new: Vec<LabelId> = kept.copied().collect();
         new.sort_unstable();
@@ -315,7 +316,7 @@ impl Transaction {
         writes.touched.extend([edge.source, edge.target]);
         drop(writes);
         self.reads.edge(edge.id);
-        let known = self.view.read().edge_exists(edge)?;
+        let known = self.shown().edge_exists(edge)?;
         let mut writes = self.writes.lock();
         if !known && !writes.born_edges.contains(&edge.id) {
             return Ok(false);
@@ -375,6 +376,8 @@ impl Transaction {
 
     /// Makes the writes so far visible in [`Transaction::snapshot`]; checks them against the constraints.
     pub fn refresh(&self) -> Result<(), TransactError> {
+        // Other streams of this transaction wait for these locks.
+        let _still = Still::begin();
         let mut writes = self.writes.lock();
         if writes.shown == writes.changes.len() {
             return Ok(());
@@ -477,12 +480,16 @@ impl Transaction {
         if self.mode == Mode::Read { Err(TransactError::ReadOnly) } else { Ok(()) }
     }
 
+    /// The graph with the writes that are shown; no lock is held while it is read, since a read may pause.
+    fn shown(&self) -> Snapshot {
+        self.view.read().clone()
+    }
+
     fn is_gone(&self, vertex: VertexId) -> Result<bool, TransactError> {
         let writes = self.writes.lock();
-        if writes.gone.contains(&vertex) {
-            return Ok(true);
-        }
-        Ok(!writes.born.contains(&vertex) && !self.view.read().exists(vertex)?)
+        let (is_gone, is_born) = (writes.gone.contains(&vertex), writes.born.contains(&vertex));
+        drop(writes);
+        Ok(is_gone || !is_born && !self.shown().exists(vertex)?)
     }
 
     /// The labels of a vertex, its latest changes taken into account.
@@ -490,7 +497,7 @@ impl Transaction {
         if self.is_stale(vertex) {
             self.refresh()?;
         }
-        Ok(labels(&self.view.read(), vertex)?)
+        Ok(labels(&self.shown(), vertex)?)
     }
     /// Checks the use of a name that the graph does not know, or that only hidden data carries.
     fn demand_name(&self, act: Act<'_>) -> Result<(), TransactError> {
@@ -635,8 +642,9 @@ impl Transaction {
     fn demand_edge(&self, edge: EdgeRef) -> Result<(), TransactError> {
         self.reads.edge(edge.id);
         let writes = self.writes.lock();
-        let known = !writes.gone_edges.contains(&edge.id)
-            && (self.view.read().edge_exists(edge)? || writes.born_edges.contains(&edge.id));
+        let (is_gone, is_born) = (writes.gone_edges.contains(&edge.id), writes.born_edges.contains(&edge.id));
+        drop(writes);
+        let known = !is_gone && (is_born || self.shown().edge_exists(edge)?);
         if known { Ok(()) } else { Err(TransactError::NotFound { what: "relationship" }) }
     }
 }

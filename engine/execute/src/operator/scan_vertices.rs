@@ -47,8 +47,10 @@ impl ScanLeaf {
     fn start(&mut self, context: &mut Context<'_, Rows>) {
         self.started = true;
         let snapshot = self.execution.snapshot();
+        // Before the cell, for which peers wait: it may read the graph, and so pause.
+        let catalog = snapshot.catalog();
         let (filter, chunks) = self.dispatcher.chunks.get_or_init(|| {
-            let filter = labels::filter(&self.labels, snapshot.catalog());
+            let filter = labels::filter(&self.labels, catalog);
             let chunks = snapshot.scan_chunks(&filter);
             (filter, chunks)
         });

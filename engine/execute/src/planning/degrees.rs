@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Direction, EdgeTypeId, LabelId};
 use parking_lot::Mutex;
-use store::{LabelFilter, SAMPLE_VERTICES, Snapshot};
+use store::{LabelFilter, SAMPLE_VERTICES, Snapshot, StoreError};
 
 /// Vertices of a sample: twice as many as for means, since few hubs decide.
 const SPREAD_VERTICES: usize = 2 * SAMPLE_VERTICES;
@@ -45,7 +45,8 @@ impl Degrees {
         {
             return answer;
         }
-        let answer = sample(snapshot, label, types, direction);
+        // What cannot be read now is not sampled, and not kept: a plan must not fail for it.
+        let Ok(answer) = sample(snapshot, label, types, direction) else { return None };
         let mut answers = self.answers.lock();
         if answers.len() >= ANSWERS_MAX {
             answers.clear();
@@ -60,14 +61,13 @@ fn sample(
     label: Option<LabelId>,
     types: &[EdgeTypeId],
     direction: Direction,
-) -> Option<f64> {
+) -> Result<Option<f64>, StoreError> {
     let filter = label.map_or(LabelFilter::Any, LabelFilter::Has);
     let view = snapshot.adjacency(types, direction);
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    // What cannot be read now is not sampled: a plan must not fail for it.
-    for vertex in snapshot.sample(&filter, SPREAD_VERTICES).ok()? {
-        let degree = f64::from(view.degree_about(vertex.dense()).ok()?);
+    for vertex in snapshot.sample(&filter, SPREAD_VERTICES)? {
+        let degree = f64::from(view.degree_about(vertex.dense())?);
         (count, sum, squares) = (count + 1.0, sum + degree, squares + degree * degree);
     }
-    (sum > 0.0).then(|| squares * count / (sum * sum))
+    Ok((sum > 0.0).then(|| squares * count / (sum * sum)))
 }

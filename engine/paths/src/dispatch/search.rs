@@ -290,14 +290,14 @@ impl Search {
         work: &mut Work<'_>,
     ) -> Result<(), PathError> {
         let sources = self.sources();
-        let mut guard = self.returns.lock();
-        let (at, returns) = &mut *guard;
-        while *at < sources.len() && !work.is_over() {
-            let search = returns.get_or_insert_with(|| Returns::new(&[sources[*at]], ground.hops.max, true));
+        // Taken out while it is worked with: a read of the graph may pause, and others count the bytes of this search. It has one morsel, so one worker.
+        let (mut at, mut returns) = std::mem::take(&mut *self.returns.lock());
+        while at < sources.len() && !work.is_over() {
+            let search = returns.get_or_insert_with(|| Returns::new(&[sources[at]], ground.hops.max, true));
             if search.step(&ground.graph, work)? == Progress::More {
-                return Ok(());
+                break;
             }
-            let number = self.first + *at as u32;
+            let number = self.first + at as u32;
             for (end, distance) in search.answers(&ground.graph) {
                 let mut waiting = self.waiting.lock();
                 match (ground.traces(), ground.lists_ends()) {
@@ -306,11 +306,12 @@ impl Search {
                     (_, false) => waiting.tally(number, distance, 1),
                 }
             }
-            (*at, *returns) = (*at + 1, None);
+            (at, returns) = (at + 1, None);
         }
-        if *at == sources.len() {
+        if at == sources.len() {
             task.next_position();
         }
+        *self.returns.lock() = (at, returns);
         Ok(())
     }
 

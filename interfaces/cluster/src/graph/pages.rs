@@ -5,6 +5,8 @@
 //!   operator <── wake ── answers, buffered here                 it is parked meanwhile, and its executor serves others
 //! ```
 //!
+//! A read of a chunk that nobody asked for ahead is fetched the same way: work on a fiber pauses until it has come, a client's thread sleeps.
+//!
 //! Invariants: each operator that waits for a chunk is woken once, whatever becomes of the request, at the latest about [`PATIENCE`] later; then the
 //! read finds out why the chunk did not come, and does not wait for it a second time. A shard that does not answer holds up only requests to itself.
 //! Unread buffers are swept away.
@@ -12,6 +14,8 @@
 use super::ask::{ANSWER, PATIENCE, PAUSE, ask, content};
 use super::chunks::{KEYS_MAX, answers, question};
 use crate::GateHandle;
+use dataflow::Latch;
+use model::walk;
 use parking_lot::Mutex;
 use protocol::Bytes;
 use std::collections::{BTreeMap, VecDeque};
@@ -282,6 +286,20 @@ impl ChunkSource for Pages {
 
     fn is_remote(&self) -> bool {
         true
+    }
+
+    fn wait_for(&self, key: BlobKey) -> Result<(), StoreError> {
+        // Work that others wait for is not ended: its read waits.
+        if walk::is_unended() {
+            return Ok(());
+        }
+        let come = Arc::new(Latch::default());
+        let opens = come.clone();
+        let fetched: Fetched = Arc::new(move || opens.open());
+        if self.fetch(&[key], &fetched) == 0 {
+            return Ok(());
+        }
+        come.wait().map_err(|_| StoreError::Stopped)
     }
 
     fn fetch(&self, keys: &[BlobKey], fetched: &Fetched) -> usize {

@@ -125,14 +125,16 @@ impl<T: Paged> Page<T> {
     }
     #[cold]
     fn load(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {
+        let (Some(source), Some(blob)) = (self.pager.source(), self.blob.get()) else {
+            return Err(StoreError::corrupt("a page is neither in memory nor stored"));
+        };
+        // Before the lock: another query of this thread may read the same page.
+        source.wait_for(*blob)?;
         let pins = self.pins()?;
         let content = self.content.load();
         if content.is_some() {
             return Ok(Read(content));
         }
-        let (Some(source), Some(blob)) = (self.pager.source(), self.blob.get()) else {
-            return Err(StoreError::corrupt("a page is neither in memory nor stored"));
-        };
         let loaded = Arc::new(T::decode(&source.read(*blob)?, &self.known)?);
         let bytes = loaded.heap_bytes();
         self.bytes.store(bytes, Ordering::Relaxed);

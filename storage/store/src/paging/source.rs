@@ -26,6 +26,15 @@ pub trait ChunkSource: Send + Sync {
     fn is_remote(&self) -> bool {
         false
     }
+    /// Waits until a read of this key need not wait for another machine: work on a fiber pauses, so that its thread goes on with others. So the caller
+    /// holds no lock that others take. The read still waits where too much is requested, or the request fails.
+    ///
+    /// # Errors
+    /// The work is over.
+    fn wait_for(&self, key: BlobKey) -> Result<(), StoreError> {
+        let _ = key;
+        Ok(())
+    }
     /// Requests the content of these keys from another machine, where a read would wait for it, and returns how many requests were made: `fetched` is
     /// called that often. A read after the calls finds the content in memory, or requests it again. Zero where a read does not wait, or too much is
     /// requested.

@@ -57,8 +57,8 @@ impl ShownEdges for SampledEdges {
         }
         let (Some(root), Some(sight)) = (self.root.upgrade(), self.sight.upgrade()) else { return 0 };
         let snapshot = Snapshot { root, sight: Some(sight) };
-        // What cannot be read now is not sampled: a plan must not fail for it.
-        let estimate = snapshot.edges_of_sample(edge_type, direction, near, vertices).unwrap_or(0);
+        // What cannot be read now is not sampled, and not kept: a plan must not fail for it.
+        let Ok(estimate) = snapshot.edges_of_sample(edge_type, direction, near, vertices) else { return 0 };
         let mut known = self.known.lock();
         if known.len() >= ESTIMATES_MAX {
             known.clear();

@@ -14,7 +14,6 @@ use plan::expr::Name;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Snapshot;
-use world::fiber::Still;
 
 /// One edge of the pattern, walked one way; none where the graph has no such edges.
 #[derive(Clone)]
@@ -125,8 +124,6 @@ impl Tests {
             row.push(column);
         });
         let scope = Scope::new(self.view.graph(), &self.environment.request);
-        // The search may hold what its other workers wait for.
-        let _still = Still::begin();
         match test.evaluate_row(&row, 0, &scope) {
             Ok(value) => value.as_bool().unwrap_or(false),
             Err(error) => {
