@@ -4,19 +4,21 @@
 //! equal imports share one inner run, and answers are cached for later batches. Only values of types whose equality means that they cannot be told
 //! apart are compared: rows that import others (lists, maps, temporal values) are answered one by one.
 //! Invariant: `bytes` is the size of the cached answers, and at most about [`BYTES_MAX`]; beyond that all are dropped at once.
-//! Cost: one hash for each row. Where few rows repeat ([`REPEATS_MIN`]), it is given up for the rest of the query.
+//! Cost: one hash for each row until rows repeat; only from then on, keys and answers. Where few rows repeat ([`REPEATS_MIN`]), it is given up for the
+//! rest of the query.
 
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::{Batch, Value};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Bytes of cached answers.
 const BYTES_MAX: usize = 16 << 20;
 /// Rows after which it is decided whether it was worthwhile.
 const TRIAL_ROWS: usize = 4_096;
-/// One of this many rows must have had its answer already.
-const REPEATS_MIN: usize = 16;
+/// One of this many rows must repeat an earlier one: an answer that is cached costs as much as some that are computed.
+const REPEATS_MIN: usize = 4;
 /// Bytes of an entry beside its list: key, count, place in the table.
 const ENTRY_BYTES: usize = 64;
 
@@ -68,8 +70,8 @@ enum Source {
 struct Pending {
     whole: Batch,
     sources: Vec<Source>,
-    /// For each row that runs, its key, if its answer can be cached.
-    keys: Vec<Option<Box<[Key]>>>,
+    /// Rows that run.
+    rows: usize,
 }
 
 /// See the module's head.
@@ -82,16 +84,54 @@ pub(super) struct Memo {
     bytes: usize,
     rows: usize,
     repeats: usize,
-    is_given_up: bool,
+    stage: Stage,
+    /// Hashes of the imports of earlier rows, while it only watches.
+    seen: HashSet<u64, FixedState>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    /// No answers are cached: it is not known whether rows repeat.
+    #[default]
+    Watches,
+    Caches,
+    GivenUp,
 }
 
 impl Memo {
-    /// The rows that must run; none where nothing is cached any more.
+    /// Does a batch have rows that repeat earlier ones?
+    fn watch(&mut self, outer: &Batch, imports: &[usize]) -> bool {
+        let mut repeats = 0;
+        for row in 0..outer.len() {
+            let mut hasher = FixedState::default().build_hasher();
+            let is_whole = imports.iter().all(|at| {
+                let column = outer.column(*at);
+                let key = match (column.vertex(row), column.edge(row)) {
+                    (Some(vertex), _) => Some(Key::Vertex(vertex.0)),
+                    (_, Some(edge)) => Some(Key::Edge(edge.id.0)),
+                    _ => Key::of(&column.get(row)),
+                };
+                key.inspect(|key| key.hash(&mut hasher)).is_some()
+            });
+            repeats += usize::from(is_whole && !self.seen.insert(hasher.finish()));
+        }
+        self.rows += outer.len();
+        self.repeats += repeats;
+        repeats * REPEATS_MIN >= outer.len()
+    }
+    /// The rows that must run; none where no answers are cached.
     pub(super) fn ask(&mut self, outer: &Batch, imports: &[usize]) -> Option<Vec<u32>> {
-        if self.is_given_up || outer.is_empty() {
+        if self.stage == Stage::GivenUp || outer.is_empty() {
             return None;
         }
-        let (mut rows, mut sources, mut keys) = (Vec::new(), Vec::with_capacity(outer.len()), Vec::new());
+        if self.stage == Stage::Watches {
+            if !self.watch(outer, imports) {
+                self.give_up_maybe();
+                return None;
+            }
+            (self.stage, self.seen, self.rows, self.repeats) = (Stage::Caches, HashSet::default(), 0, 0);
+        }
+        let (mut rows, mut sources) = (Vec::new(), Vec::with_capacity(outer.len()));
         let mut key: Vec<Key> = Vec::with_capacity(imports.len());
         for row in 0..outer.len() {
             key.clear();
@@ -106,7 +146,6 @@ impl Memo {
                         if is_whole {
                             self.asked.insert(key[..].into(), rows.len());
                         }
-                        keys.push(is_whole.then(|| key[..].into()));
                         rows.push(row as u32);
                         Source::Asked(rows.len() - 1)
                     }
@@ -114,10 +153,9 @@ impl Memo {
             };
             sources.push(source);
         }
-        self.asked.clear();
         self.rows += outer.len();
         self.repeats += outer.len() - rows.len();
-        self.pending = Some(Pending { whole: outer.clone(), sources, keys });
+        self.pending = Some(Pending { whole: outer.clone(), sources, rows: rows.len() });
         Some(rows)
     }
 
@@ -128,23 +166,29 @@ impl Memo {
 
     /// The whole batch with the answers of all its rows, once those that ran have theirs; none where no batch waits.
     pub(super) fn answered(&mut self, answers: Vec<Answer>) -> Option<(Batch, Vec<Answer>)> {
-        let Pending { whole, sources, keys } = self.pending.take()?;
-        debug_assert_eq!(keys.len(), answers.len(), "each row that was asked has an answer");
+        let Pending { whole, sources, rows } = self.pending.take()?;
+        debug_assert_eq!(rows, answers.len(), "each row that was asked has an answer");
         let source = |source: Source| match source {
             Source::Known(answer) => answer,
             Source::Asked(row) => answers[row].clone(),
         };
         let all = sources.into_iter().map(source).collect();
-        for (key, answer) in keys.into_iter().zip(answers) {
-            if let Some(key) = key {
-                self.keep(key, answer);
-            }
+        let mut asked = std::mem::take(&mut self.asked);
+        for (key, row) in asked.drain() {
+            self.keep(key, answers[row].clone());
         }
+        // With its room, for the next batch.
+        self.asked = asked;
+        self.give_up_maybe();
+        Some((whole, all))
+    }
+
+    /// Gives up if few of many rows repeat.
+    fn give_up_maybe(&mut self) {
         if self.rows >= TRIAL_ROWS && self.repeats * REPEATS_MIN < self.rows {
-            self.is_given_up = true;
+            (self.stage, self.seen) = (Stage::GivenUp, HashSet::default());
             self.forget();
         }
-        Some((whole, all))
     }
 
     fn keep(&mut self, key: Box<[Key]>, answer: Answer) {
@@ -163,6 +207,7 @@ impl Memo {
     /// Forgets all answers, and the batch at work.
     pub(super) fn forget(&mut self) {
         (self.answers, self.bytes, self.pending) = (HashMap::default(), 0, None);
+        self.asked.clear();
     }
 
     /// Bytes of the cached answers.
