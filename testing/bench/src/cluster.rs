@@ -46,19 +46,42 @@ const COMMITS_TARGET: f64 = 5_000.0;
 const BARE_PART_TARGET: f64 = 0.7;
 /// The measurements at each size.
 const WORKS: [&str; 3] = ["mix", "reads", "commits"];
-/// Gates and shards of the clusters that are measured.
-const SIZES: [(u16, u16); 4] = [(1, 1), (1, 3), (2, 3), (4, 3)];
-/// The size at which everything is measured.
-const WHOLE: (u16, u16) = (2, 3);
+/// The clusters that are measured.
+const SIZES: [Size; 6] = [
+    Size { gates: 1, shards: 1, processes: None },
+    Size { gates: 1, shards: 3, processes: None },
+    Size { gates: 2, shards: 3, processes: None },
+    Size { gates: 4, shards: 3, processes: None },
+    Size { gates: 1, shards: 1, processes: Some(1) },
+    Size { gates: 2, shards: 3, processes: Some(2) },
+];
+/// The cluster at which everything is measured.
+const WHOLE: Size = SIZES[2];
+
+/// A cluster by its size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Size {
+    gates: u16,
+    shards: u16,
+    /// How many processes share the roles; none where each role has its own.
+    processes: Option<u16>,
+}
+
+impl Size {
+    fn name(self) -> String {
+        let name = format!("{}x{}", self.gates, self.shards);
+        self.processes.map_or(name.clone(), |processes| format!("{name}-in-{processes}"))
+    }
+}
 
 /// Why a part is left out.
 const NO_POSTGRES: &str = "PostgreSQL is not installed (Debian: apt-get install postgresql)";
 
-/// Runs the bench. `--only 2x3` measures clusters of that many gates and shards alone, `--only 2x3,commits` one kind of
-/// work there ([`WORKS`]), `--only ldbc` checks the answers of the interactive workload, which needs data.
+/// Runs the bench. `--only 2x3` measures clusters of that many gates and shards alone, `--only 2x3-in-2` one whose roles share two processes, `--only
+/// 2x3,commits` one kind of work there ([`WORKS`]), `--only ldbc` checks the answers of the interactive workload, which needs data.
 pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let place = crate::store::scratch("cluster")?;
-    let sizes = SIZES.map(|(gates, shards)| format!("{gates}x{shards}"));
+    let sizes = SIZES.map(Size::name);
     let parts: Vec<&str> =
         sizes.iter().map(String::as_str).chain([social::NAME, scale::NAME, tau::NAME]).collect();
     let chosen = report.choice.among(&parts);
@@ -68,7 +91,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     if chosen == [social::NAME] {
         return Ok(());
     }
-    let sizes_chosen: Vec<(u16, u16)> = SIZES
+    let sizes_chosen: Vec<Size> = SIZES
         .into_iter()
         .zip(&sizes)
         .filter(|(_, name)| chosen.contains(&name.as_str()))
@@ -91,7 +114,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
 
 /// The figures that depend on the numbers of gates and shards.
 fn sized(
-    sizes: &[(u16, u16)],
+    sizes: &[Size],
     (network, database): (&Graph, &PathBuf),
     place: &Path,
     report: &mut Report,
@@ -105,11 +128,14 @@ fn sized(
         WARM_UP_NS / 1_000_000_000
     ));
     let read_alone = alone(network, database, report)?;
-    for (gates, shards) in sizes.iter().copied() {
-        report.section(&format!("{gates} gates, {shards} shards, 1 oracle, PostgreSQL"));
-        let folder = place.join(format!("{gates}x{shards}"));
-        match Cluster::up(folder, (gates, shards), database, &[])? {
-            Some(cluster) => measure(&cluster, network, (gates, shards), read_alone.as_ref(), report)?,
+    for size in sizes.iter().copied() {
+        let Size { gates, shards, processes } = size;
+        let count = processes.map(|count| count.to_string());
+        let within = count.as_ref().map_or(String::new(), |count| format!(" in {count} processes"));
+        report.section(&format!("{gates} gates, {shards} shards, 1 oracle{within}, PostgreSQL"));
+        let more: Vec<&str> = count.iter().flat_map(|count| ["--processes", count.as_str()]).collect();
+        match Cluster::up(place.join(size.name()), (gates, shards), database, &more)? {
+            Some(cluster) => measure(&cluster, network, size, read_alone.as_ref(), report)?,
             None => report.skipped("all", NO_POSTGRES),
         }
     }
@@ -224,7 +250,7 @@ fn quantiles(samples: &Samples) -> String {
 fn measure(
     cluster: &Cluster,
     network: &Graph,
-    size: (u16, u16),
+    size: Size,
     read_alone: Option<&Samples>,
     report: &mut Report,
 ) -> Result<(), String> {
@@ -247,7 +273,7 @@ fn measure(
 }
 
 /// The mix of TAO, and how often the oracle was called.
-fn mixes(cluster: &Cluster, network: &Graph, size: (u16, u16), report: &mut Report) -> Result<(), String> {
+fn mixes(cluster: &Cluster, network: &Graph, size: Size, report: &mut Report) -> Result<(), String> {
     for (run, ((name, mix), paper)) in MIXES.into_iter().zip(ORACLE_SHARES).enumerate() {
         let before = cluster.figures()?;
         let outcome = drive(&cluster.gates(), network, Work::Mix(mix), run as u64)?;
@@ -293,7 +319,7 @@ fn commits(
     cluster: &Cluster,
     outcome: &Outcome,
     done: &Figures,
-    size: (u16, u16),
+    size: Size,
     report: &mut Report,
 ) -> Result<(), String> {
     let group = (done.commits / done.groups.max(1.0)).max(1.0);
@@ -318,10 +344,10 @@ fn commits(
         rate >= COMMITS_TARGET,
     );
     let bytes = cluster.record_bytes()?;
-    let bare = bare::groups(&cluster.truth()?, size.0, group.round() as usize, bytes, MEASURED_NS)?;
+    let bare = bare::groups(&cluster.truth()?, size.gates, group.round() as usize, bytes, MEASURED_NS)?;
     report.note(format!(
         "PostgreSQL alone, {} connections, groups of {:.0} rows of {bytes} bytes: {bare:.0} rows/s",
-        size.0,
+        size.gates,
         group.round()
     ));
     let part = rate / bare;
