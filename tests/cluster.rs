@@ -208,16 +208,16 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     let gate = &gates(&status(&second))[0];
     assert!(!tanglewood(&["query", gate, "RETURN 1"]).status.success(), "without TLS");
     let gate = &gate.replace("bolt://", "bolt+ssc://");
-    // Gate, shard and oracle in one process, and the other shard, scribe and keeper in the other; each is lost once.
+    // Gate, a shard and scribe in one process, and the other shard, oracle and keeper in the other; each is lost once.
     let process = |role: &str| {
         let status = status(&second);
         let all = status["processes"].as_array().unwrap().clone();
         all.into_iter().find(|process| process["role"] == role).unwrap()["pid"].to_string()
     };
-    assert_eq!((process("gate"), process("scribe")), (process("oracle"), process("keeper")));
+    assert_eq!((process("gate"), process("oracle")), (process("scribe"), process("keeper")));
     kill(&status(&second), "gate", 0);
     assert_eq!(ask(gate, count).trim(), "c,s\n58,1769");
-    kill(&status(&second), "scribe", 0);
+    kill(&status(&second), "oracle", 0);
     assert_eq!(ask(gate, count).trim(), "c,s\n58,1769");
     let third = scratch.path().join("e").display().to_string();
     let few = tanglewood(&["cluster", "up", &third, "--gates", "2", "--processes", "1"]);

@@ -155,7 +155,8 @@ impl Node {
                 }
             }
             if let Some(why) = node.failure() {
-                return Err(Error::new("Tanglewood.DatabaseError.Cluster.Oracle", why).into());
+                world::files::say(why);
+                std::process::exit(1);
             }
             if deaf.is_none() {
                 deaf = node.deaf();
@@ -195,6 +196,13 @@ impl Node {
         if count("gate") > 1 || count("oracle") > 1 {
             let message = format!("the layout has several gates or oracles at {}", self.listen);
             return Err(wrong(message).hint("a process has one gate and one oracle at most"));
+        }
+        let is_oracle_alone = |data: &PathBuf| world::files::is_folder(&data.join("log"));
+        if here.len() > 1 && count("oracle") > 0 && self.data.as_ref().is_some_and(is_oracle_alone) {
+            let message = "--data is the folder of an oracle that had a process of its own";
+            return Err(wrong(message.into()).hint(
+                "with several roles each has its own folder below --data: move it there, as oracle-0 and so on",
+            ));
         }
         if self.data.is_none() && count("oracle") > 0 {
             let message = "an oracle needs a folder, in which it keeps what it decided";

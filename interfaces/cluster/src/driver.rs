@@ -259,7 +259,7 @@ impl Stepper {
             }
             self.step(&mut machine, inputs);
             drop((panics, stepping, machine));
-            self.inputs.net().announce();
+            self.announce();
             if self.inputs.is_marked() {
                 self.step_here();
             }
@@ -273,13 +273,20 @@ impl Stepper {
             if !self.step_once() {
                 return;
             }
-            // Other machines of this process get their frames on this thread, when it holds none.
-            self.inputs.net().announce();
+            self.announce();
             if !self.inputs.is_marked() {
                 return;
             }
         }
         self.inputs.ring();
+    }
+    /// Announces frames to other machines of this process, which this thread may step, too: after this one, if it is one of them that led here.
+    fn announce(&self) {
+        if self.inputs.is_marked() {
+            // Its next step need not wait for theirs.
+            self.inputs.ring();
+        }
+        self.inputs.net().announce();
     }
     /// Makes a step, unless another thread steps the machine at this moment, or it is over.
     fn step_once(&self) -> bool {

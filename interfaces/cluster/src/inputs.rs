@@ -5,16 +5,17 @@
 //! inputs of threads that hold locks.
 
 use crate::addresses::Addresses;
+use dataflow::watch::{self, Entered, Stopped, Watch};
 use parking_lot::{Condvar, Mutex};
 use protocol::{Input, wire};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering, fence};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 use world::clock;
 use world::fiber::Still;
-use world::net::{Arrived, Net};
+use world::net::{self, Arrived, Net};
 
 /// Inputs that one step takes.
 pub(crate) const STEP_INPUTS_MAX: usize = 256;
@@ -37,7 +38,8 @@ impl Helping {
     pub(crate) fn begin(longest: Duration) -> Helping {
         let is_first = HELPS_UNTIL_NS.get() == 0;
         if is_first {
-            HELPS_UNTIL_NS.set(clock::after_ns(longest));
+            let since_ns = net::announcing_since_ns().unwrap_or_else(clock::monotonic_ns);
+            HELPS_UNTIL_NS.set(since_ns.saturating_add(clock::span_ns(longest)));
         }
         Helping { is_first }
     }
@@ -54,13 +56,31 @@ impl Drop for Helping {
     }
 }
 
-/// While it lives, its thread holds a machine, and no query on this thread pauses.
-pub(crate) struct Stepping(Still);
+/// Watches over a step: it is done for all, so it does not end with the query whose thread makes it, and is not charged to it.
+struct NeverEnds;
+
+impl Watch for NeverEnds {
+    fn look(&self, _: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
+    fn charge(&self, _: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
+    fn release(&self, _: u64) {}
+}
+
+static NEVER_ENDS: LazyLock<Arc<NeverEnds>> = LazyLock::new(|| Arc::new(NeverEnds));
+
+/// While it lives, its thread holds a machine, and no query on this thread pauses or ends.
+pub(crate) struct Stepping {
+    _still: Still,
+    _watched: Entered,
+}
 
 impl Stepping {
     pub(crate) fn begin() -> Stepping {
         IS_STEPPING.set(true);
-        Stepping(Still::begin())
+        Stepping { _still: Still::begin(), _watched: watch::enter(NEVER_ENDS.clone()) }
     }
 }
 
@@ -167,7 +187,8 @@ impl Inputs {
         }
         is_put
     }
-    /// As [`Inputs::put`], and this thread steps the machine. It must not hold a lock that a [`crate::handle::TakeAnswer`] takes.
+    /// As [`Inputs::put`], and this thread steps the machine, and others of this process. It must not hold a lock that a step of any of them takes, such
+    /// as that of a [`crate::handle::TakeAnswer`].
     pub(crate) fn put_and_step(&self, input: Input) -> bool {
         let Some(step) = self.step_here.get().filter(|_| !IS_STEPPING.get()) else { return self.put(input) };
         let is_put = self.put_quietly(input);
@@ -217,5 +238,34 @@ impl Inputs {
         let count = local.len().min(STEP_INPUTS_MAX);
         inputs.extend(local.drain(..count));
         inputs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataflow::watch::Limited;
+
+    /// A shard's step on the thread of a query that was killed would leave a commit applied in part.
+    #[test]
+    fn a_step_does_not_end_with_the_query_of_its_thread() {
+        let _query = watch::enter(Limited::new(Duration::ZERO, 0));
+        assert!(watch::spend(u64::MAX).is_err());
+        let stepping = Stepping::begin();
+        assert!(watch::spend(u64::MAX).is_ok() && watch::spend_and_keep(1, 1 << 30).is_ok());
+        drop(stepping);
+        assert!(watch::spend(u64::MAX).is_err());
+    }
+
+    #[test]
+    fn helpers_share_the_time_of_the_first() {
+        let longest = Duration::from_secs(60);
+        let first = Helping::begin(Duration::ZERO);
+        let second = Helping::begin(longest);
+        assert!(!first.has_time() && !second.has_time());
+        drop(second);
+        assert!(!first.has_time());
+        drop(first);
+        assert!(Helping::begin(longest).has_time());
     }
 }

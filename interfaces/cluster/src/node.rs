@@ -114,7 +114,7 @@ pub struct NodeParts<'p> {
 pub struct RunningNode {
     gate: Option<(GateHandle, u16)>,
     addresses: Addresses,
-    drivers: Vec<Driver>,
+    drivers: Vec<(NodeRole, Driver)>,
 }
 
 impl RunningNode {
@@ -156,7 +156,7 @@ impl RunningNode {
         (tau_us, store): (Option<u64>, Option<Arc<dyn CheckpointStore>>),
     ) -> std::io::Result<()> {
         let all = self.addresses.clone();
-        self.drivers.push(match role {
+        let driver = match role {
             NodeRole::Gate(number) => {
                 let (driver, handle) = Driver::gate(number, net, all, Timing { tau_us, ..TIMING }, truth)?;
                 self.gate = Some((handle, number));
@@ -175,7 +175,8 @@ impl RunningNode {
             }
             NodeRole::Scribe => Driver::scribe(net, all, TIMING, truth, |_, _| {})?,
             NodeRole::Keeper => Driver::keeper(net, all, TIMING, truth)?,
-        });
+        };
+        self.drivers.push((role, driver));
         Ok(())
     }
     /// The parts with which the database of its gate is opened, and the gate's number; none where it has none. Its chunks may take `memory_bytes` of
@@ -184,14 +185,18 @@ impl RunningNode {
         let (handle, number) = self.gate.as_ref()?;
         Some((*number, graph::gate(handle, *number, &self.addresses, memory_bytes)))
     }
-    /// Why it does nothing any more, if so.
+    /// Why one of its roles does nothing any more, if so.
     pub fn failure(&self) -> Option<String> {
-        self.drivers.iter().find_map(Driver::failure)
+        self.drivers
+            .iter()
+            .find_map(|(role, driver)| Some(format!("{}: {}", role.folder(), driver.failure()?)))
     }
     /// Why it does not hear another process of the cluster, if that is so.
     pub fn deaf(&self) -> Option<String> {
-        let (other, own) =
-            (self.drivers.iter().find_map(Driver::other_version)?, protocol::wire::WIRE_VERSION);
+        let (other, own) = (
+            self.drivers.iter().find_map(|(_, driver)| driver.other_version())?,
+            protocol::wire::WIRE_VERSION,
+        );
         Some(format!(
             "another process of this cluster is of another build: it speaks version {other} of the protocol, this one version {own}, so neither hears the other; start all of them with one program"
         ))

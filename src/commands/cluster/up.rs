@@ -143,21 +143,13 @@ fn process_count(up: &Up) -> usize {
     up.processes.map_or(roles, |processes| usize::from(processes).min(roles))
 }
 
-/// The address of each role. Processes that share roles get those of each kind in turns, and the last one gets scribe and keeper.
+/// The address of each role: all processes in turns.
 fn addresses(up: &Up, listens: &[String]) -> Addresses {
-    let [gates, shards, oracles] = [up.gates, up.shards, up.oracles].map(usize::from);
-    let is_shared = up.processes.is_some();
-    let mut next = 0;
-    let mut some = |count: usize| -> Vec<String> {
-        let first = if is_shared { 0 } else { next };
-        next += count;
-        (first..first + count).map(|at| listens[at % listens.len()].clone()).collect()
-    };
-    let (gates, shards, oracles) = (some(gates), some(shards), some(oracles));
-    let last = listens.len() - 1;
-    let scribe = if is_shared { last } else { last - 1 };
-    Addresses { gates, shards, oracles, scribe: listens[scribe].clone(), keeper: listens[last].clone() }
-        .named()
+    let mut next = listens.iter().cycle().cloned();
+    let mut some = |count: u16| next.by_ref().take(usize::from(count)).collect::<Vec<String>>();
+    let (gates, shards, oracles) = (some(up.gates), some(up.shards), some(up.oracles));
+    let (scribe, keeper) = (some(1).concat(), some(1).concat());
+    Addresses { gates, shards, oracles, scribe, keeper }.named()
 }
 
 fn made(up: &Up) -> Result<Layout, Error> {

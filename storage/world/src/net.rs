@@ -15,7 +15,7 @@ mod tcp;
 use std::time::Duration;
 
 pub use sim::{NetFaults, SimNet};
-pub use tcp::{Cover, TcpNet, Wire};
+pub use tcp::{Cover, TcpNet, Wire, announcing_since_ns};
 
 /// Bytes of one frame; a longer one is not sent, and ends the connection that it comes by.
 pub const FRAME_BYTES_MAX: usize = 64 << 20;
@@ -86,7 +86,8 @@ pub trait Net: Send + Sync {
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
     /// Makes the thread that waits in `receive`, or the next one that does, return at once.
     fn wake(&self);
-    /// From now on this is called after frames came, by the thread that read them, instead of waking a thread in `receive`. False where the network does not
+    /// From now on this is called after frames came, by the thread that read them, or that announces those of another end of this process, instead of
+    /// waking a thread in `receive`. False where the network does not
     /// support it, or it is set already.
     fn on_arrival(&self, _: Arrived) -> bool {
         false

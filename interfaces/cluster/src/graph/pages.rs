@@ -5,7 +5,8 @@
 //!   operator <── wake ── answers, buffered here                 it is parked meanwhile, and its executor serves others
 //! ```
 //!
-//! A read of a chunk that nobody asked for ahead is fetched the same way: work on a fiber pauses until it has come, a client's thread sleeps.
+//! A read of a chunk that nobody asked for ahead is fetched the same way: work on a fiber pauses until it has come, a client's thread sleeps. Only where too
+//! much is wanted already, or a request could not be sent, the read waits itself.
 //!
 //! Invariants: each operator that waits for a chunk is woken once, whatever becomes of the request, at the latest about [`PATIENCE`] later; then the
 //! read finds out why the chunk did not come, and does not wait for it a second time. A shard that does not answer holds up only requests to itself.

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use inbox::announcing_since_ns;
 #[cfg(test)]
 pub(super) use outgoing::has_ended;
 
@@ -155,6 +156,8 @@ pub struct TcpNet {
     destinations: Mutex<BTreeMap<String, Destination>>,
     /// Ends of this process with new frames that are not announced.
     unannounced: Mutex<Vec<Arc<FrameInbox>>>,
+    /// Peers with posted frames that are not flushed.
+    unflushed: Mutex<Vec<Arc<PeerQueue>>>,
     station: Arc<Station>,
 }
 
@@ -207,16 +210,18 @@ impl TcpNet {
     /// A further end of this process, which others reach at the same address with this name.
     ///
     /// # Errors
-    /// It has an end of this name.
+    /// It has an end of this name, or the name is too long.
     pub fn beside(&self, name: &str) -> Result<TcpNet, NetError> {
         TcpNet::end(&self.station, name)
     }
     fn end(station: &Arc<Station>, name: &str) -> Result<TcpNet, NetError> {
         let address =
             if name.is_empty() { station.address.clone() } else { format!("{}/{name}", station.address) };
-        let inbox = if name.len() > NAME_BYTES_MAX { None } else { station.shared.ends.open(name) };
-        let inbox = inbox
-            .ok_or_else(|| NetError::Listen(address.clone(), io::Error::from(io::ErrorKind::AddrInUse)))?;
+        let refused = |kind| NetError::Listen(address.clone(), io::Error::from(kind));
+        if name.len() > NAME_BYTES_MAX {
+            return Err(refused(io::ErrorKind::InvalidInput));
+        }
+        let inbox = station.shared.ends.open(name).ok_or_else(|| refused(io::ErrorKind::AddrInUse))?;
         Ok(TcpNet {
             address,
             name: name.to_string(),
@@ -224,6 +229,7 @@ impl TcpNet {
             received: AtomicU64::new(0),
             destinations: Mutex::default(),
             unannounced: Mutex::default(),
+            unflushed: Mutex::default(),
             station: station.clone(),
         })
     }
@@ -247,16 +253,16 @@ impl TcpNet {
     fn enqueue(&self, to: &str, bytes: Vec<u8>, tells: bool) {
         let fits = bytes.len() <= FRAME_BYTES_MAX;
         let is_taken = match if fits { self.destination(to) } else { None } {
-            Some(Destination::There(queue, name)) => queue.push(Outgoing { name, bytes }, tells),
+            Some(Destination::There(queue, name)) => {
+                let is_taken = queue.push(Outgoing { name, bytes }, tells);
+                if is_taken && !tells {
+                    note(&self.unflushed, queue);
+                }
+                is_taken
+            }
             Some(Destination::Here(name)) => {
                 let inbox = self.station.shared.ends.of(&name).filter(|inbox| inbox.push(bytes));
-                inbox.is_some_and(|inbox| {
-                    let mut unannounced = self.unannounced.lock();
-                    if !unannounced.iter().any(|other| Arc::ptr_eq(other, &inbox)) {
-                        unannounced.push(inbox);
-                    }
-                    true
-                })
+                inbox.map(|inbox| note(&self.unannounced, inbox)).is_some()
             }
             None => false,
         };
@@ -297,7 +303,8 @@ impl Net for TcpNet {
         self.enqueue(to, frame, false);
     }
     fn flush(&self) {
-        self.station.peers.lock().values().for_each(|peer| peer.queue.flush());
+        let queues = std::mem::take(&mut *self.unflushed.lock());
+        queues.iter().for_each(|queue| queue.flush());
     }
     fn announce(&self) {
         let inboxes = std::mem::take(&mut *self.unannounced.lock());
@@ -353,6 +360,14 @@ impl Drop for Station {
         let mut peers = self.peers.lock();
         peers.values().for_each(|peer| peer.queue.wake());
         peers.clear();
+    }
+}
+
+/// Adds to a list what is not there yet.
+fn note<T>(list: &Mutex<Vec<Arc<T>>>, one: Arc<T>) {
+    let mut list = list.lock();
+    if !list.iter().any(|other| Arc::ptr_eq(other, &one)) {
+        list.push(one);
     }
 }
 

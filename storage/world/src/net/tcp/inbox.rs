@@ -1,6 +1,7 @@
 //! Incoming frames of one end, and the ends of a process.
 
 use super::super::{Arrived, INBOX_FRAMES_MAX, QUEUED_BYTES_MAX};
+use crate::clock;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -89,16 +90,22 @@ impl Ends {
 thread_local! {
     /// Inboxes that this thread is going to announce.
     static NEXT: RefCell<VecDeque<Arc<FrameInbox>>> = const { RefCell::new(VecDeque::new()) };
-    /// A call of [`announce`] is under way on this thread.
-    static IS_ANNOUNCING: Cell<bool> = const { Cell::new(false) };
+    /// When the call of [`announce`] began that is under way on this thread; 0 where none is.
+    static SINCE_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Since when this thread announces frames, if it does: whoever works for others by them has this time in common with others.
+pub fn announcing_since_ns() -> Option<u64> {
+    Some(SINCE_NS.get()).filter(|since_ns| *since_ns > 0)
 }
 
 /// Announces the frames of these inboxes, on this thread. If an announcement leads to further ones, they come after it, not within it.
 pub(super) fn announce(inboxes: Vec<Arc<FrameInbox>>) {
     NEXT.with_borrow_mut(|next| next.extend(inboxes));
-    if IS_ANNOUNCING.replace(true) {
+    if SINCE_NS.get() > 0 {
         return;
     }
+    SINCE_NS.set(clock::monotonic_ns().max(1));
     let _announcing = Announcing;
     while let Some(inbox) = NEXT.with_borrow_mut(VecDeque::pop_front) {
         inbox.tell();
@@ -109,6 +116,6 @@ struct Announcing;
 
 impl Drop for Announcing {
     fn drop(&mut self) {
-        IS_ANNOUNCING.set(false);
+        SINCE_NS.set(0);
     }
 }
