@@ -10,115 +10,26 @@
 mod inbox;
 mod incoming;
 mod outgoing;
+mod shared;
 
-use super::{Arrived, FRAME_BYTES_MAX, Net, NetCounts, NetError, PEERS_MAX};
-use crate::clock;
+use super::frames::{Arrived, FRAME_BYTES_MAX, PEERS_MAX};
+use super::{Net, NetCounts, NetError};
 use crate::threads::{self, Thread};
-use inbox::{Ends, FrameInbox, announce};
-use outgoing::{CONNECT_TIMEOUT, Outgoing, PeerQueue};
+use inbox::{FrameInbox, announce};
+use outgoing::{CONNECT_TIMEOUT, PeerQueue, QueuedFrame};
 use parking_lot::Mutex;
+use shared::{NAME_BYTES_MAX, SECRET_BYTES_MAX, Shared, resolve};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use inbox::announcing_since_ns;
+pub use shared::{Cover, Wire};
 #[cfg(test)]
-pub(super) use outgoing::has_ended;
-
-const MAGIC: &[u8; 6] = b"TWNET2";
-/// Bytes of the length of a frame.
-const LENGTH_BYTES: usize = size_of::<u32>();
-/// Bytes of the length of a name.
-const NAME_LENGTH_BYTES: usize = size_of::<u8>();
-/// Bytes of the name of an end.
-const NAME_BYTES_MAX: usize = u8::MAX as usize;
-/// Bytes of a secret.
-const SECRET_BYTES_MAX: usize = 1_024;
-/// Who connects must say the secret within this time, or is let go when the next one comes.
-const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
-/// The thread of a peer looks so often whether the network is closed.
-pub(super) const IDLE: Duration = Duration::from_millis(200);
-
-/// Encrypts a connection, and authenticates both ends to each other: TLS, say.
-pub trait Cover: Send + Sync {
-    /// The connecting end, to `address`. Returns when the other end is authenticated.
-    ///
-    /// # Errors
-    /// The other end is not authentic, or gone.
-    fn connected<'s>(&self, wire: Wire<'s>, address: &str) -> io::Result<Box<dyn Write + 's>>;
-    /// The accepting end; the other end is authenticated when something can be read.
-    ///
-    /// # Errors
-    /// It cannot be made.
-    fn accepted<'s>(&'s self, wire: Wire<'s>) -> io::Result<Box<dyn Read + 's>>;
-}
-
-/// The raw bytes of a connection.
-#[derive(Clone, Copy)]
-pub struct Wire<'s>(&'s TcpStream);
-
-impl Wire<'_> {
-    /// The address of the other end, while there is one.
-    pub fn peer(&self) -> Option<SocketAddr> {
-        self.0.peer_addr().ok()
-    }
-}
-
-impl Read for Wire<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.read(into)
-    }
-}
-
-impl Write for Wire<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-#[derive(Default)]
-struct Shared {
-    secret: Vec<u8>,
-    cover: Option<Arc<dyn Cover>>,
-    closed: AtomicBool,
-    ends: Ends,
-    /// Connections that others made, to be shut when this is closed.
-    taken: Mutex<BTreeMap<u64, TakenConnection>>,
-    sent: AtomicU64,
-    dropped: AtomicU64,
-    connects: AtomicU64,
-}
-
-/// A connection that another made.
-struct TakenConnection {
-    socket: Arc<TcpStream>,
-    /// When it must have said the secret (of [`clock::monotonic_ns`]); none once it has.
-    until_ns: Option<u64>,
-}
-
-impl Shared {
-    /// Ends connections that have not said the secret in time, however slowly they say anything: each takes the place of another.
-    fn shut_silent(&self) {
-        let now_ns = clock::monotonic_ns();
-        for taken in self.taken.lock().values() {
-            if taken.until_ns.is_some_and(|until_ns| now_ns > until_ns) {
-                let _ = taken.socket.shutdown(Shutdown::Both);
-            }
-        }
-    }
-    fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-    fn drop_frames(&self, count: u64) {
-        self.dropped.fetch_add(count, Ordering::Relaxed);
-    }
-}
+pub(super) use {outgoing::has_ended, shared::IDLE};
 
 struct Peer {
     queue: Arc<PeerQueue>,
@@ -254,7 +165,7 @@ impl TcpNet {
         let fits = bytes.len() <= FRAME_BYTES_MAX;
         let is_taken = match if fits { self.destination(to) } else { None } {
             Some(Destination::There(queue, name)) => {
-                let is_taken = queue.push(Outgoing { name, bytes }, tells);
+                let is_taken = queue.push(QueuedFrame { name, bytes }, tells);
                 if is_taken && !tells {
                     note(&self.unflushed, queue);
                 }
@@ -374,8 +285,4 @@ fn note<T>(list: &Mutex<Vec<Arc<T>>>, one: Arc<T>) {
 /// An address without its name, and the name.
 fn split(address: &str) -> (&str, &str) {
     address.split_once('/').unwrap_or((address, ""))
-}
-
-fn resolve(address: &str) -> io::Result<SocketAddr> {
-    address.to_socket_addrs()?.next().ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))
 }

@@ -84,17 +84,17 @@ pub(super) struct Memo {
     bytes: usize,
     rows: usize,
     repeats: usize,
-    stage: Stage,
+    caching: Caching,
     /// Hashes of the imports of earlier rows, while it only watches.
     seen: HashSet<u64, FixedState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Stage {
+enum Caching {
     /// No answers are cached: it is not known whether rows repeat.
     #[default]
     Watches,
-    Caches,
+    On,
     GivenUp,
 }
 
@@ -121,15 +121,15 @@ impl Memo {
     }
     /// The rows that must run; none where no answers are cached.
     pub(super) fn ask(&mut self, outer: &Batch, imports: &[usize]) -> Option<Vec<u32>> {
-        if self.stage == Stage::GivenUp || outer.is_empty() {
+        if self.caching == Caching::GivenUp || outer.is_empty() {
             return None;
         }
-        if self.stage == Stage::Watches {
+        if self.caching == Caching::Watches {
             if !self.watch(outer, imports) {
                 self.give_up_maybe();
                 return None;
             }
-            (self.stage, self.seen, self.rows, self.repeats) = (Stage::Caches, HashSet::default(), 0, 0);
+            (self.caching, self.seen, self.rows, self.repeats) = (Caching::On, HashSet::default(), 0, 0);
         }
         let (mut rows, mut sources) = (Vec::new(), Vec::with_capacity(outer.len()));
         let mut key: Vec<Key> = Vec::with_capacity(imports.len());
@@ -186,7 +186,7 @@ impl Memo {
     /// Gives up if few of many rows repeat.
     fn give_up_maybe(&mut self) {
         if self.rows >= TRIAL_ROWS && self.repeats * REPEATS_MIN < self.rows {
-            (self.stage, self.seen) = (Stage::GivenUp, HashSet::default());
+            (self.caching, self.seen) = (Caching::GivenUp, HashSet::default());
             self.forget();
         }
     }

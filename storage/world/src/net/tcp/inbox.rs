@@ -1,7 +1,7 @@
 //! Incoming frames of one end, and the ends of a process.
 
-use super::super::{Arrived, INBOX_FRAMES_MAX, QUEUED_BYTES_MAX};
 use crate::clock;
+use crate::net::frames::{Arrived, INBOX_FRAMES_MAX, QUEUED_BYTES_MAX};
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -64,11 +64,11 @@ impl FrameInbox {
 
 /// The ends of a process by name.
 #[derive(Default)]
-pub(super) struct Ends {
+pub(super) struct NetEnds {
     by_name: RwLock<BTreeMap<Box<str>, Arc<FrameInbox>>>,
 }
 
-impl Ends {
+impl NetEnds {
     /// A new end; none where the process has one of this name.
     pub(super) fn open(&self, name: &str) -> Option<Arc<FrameInbox>> {
         let mut by_name = self.by_name.write();

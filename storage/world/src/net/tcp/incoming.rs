@@ -1,12 +1,12 @@
 //! Incoming connections: a thread for each reads frames into the inboxes of their ends.
 
-use super::super::{CONNECTIONS_MAX, FRAME_BYTES_MAX};
 use super::inbox::{FrameInbox, announce};
-use super::{
+use super::shared::{
     HELLO_TIMEOUT, LENGTH_BYTES, MAGIC, NAME_BYTES_MAX, NAME_LENGTH_BYTES, SECRET_BYTES_MAX, Shared,
     TakenConnection, Wire,
 };
 use crate::clock;
+use crate::net::frames::{CONNECTIONS_MAX, FRAME_BYTES_MAX};
 use crate::threads::{self, Thread};
 use std::io::{self, BufReader, Read};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,7 +1,7 @@
-//! Outgoing frames: the queue of each peer, and the thread that connects to it and writes.
+//! QueuedFrame frames: the queue of each peer, and the thread that connects to it and writes.
 
-use super::super::{PEER_FRAMES_MAX, QUEUED_BYTES_MAX};
-use super::{HELLO_TIMEOUT, IDLE, MAGIC, NAME_LENGTH_BYTES, Shared, Wire, resolve};
+use super::shared::{HELLO_TIMEOUT, IDLE, MAGIC, NAME_LENGTH_BYTES, Shared, Wire, resolve};
+use crate::net::frames::{PEER_FRAMES_MAX, QUEUED_BYTES_MAX};
 use crate::threads;
 use parking_lot::{Condvar, Mutex};
 use rustix::net::{self, SendFlags};
@@ -22,7 +22,7 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 const DIRECT_BYTES_MAX: usize = 64 << 10;
 
 /// A frame on its way to an end of a peer.
-pub(super) struct Outgoing {
+pub(super) struct QueuedFrame {
     pub(super) name: Arc<str>,
     pub(super) bytes: Vec<u8>,
 }
@@ -36,7 +36,7 @@ pub(super) struct PeerQueue {
 
 #[derive(Default)]
 struct PeerState {
-    frames: VecDeque<Outgoing>,
+    frames: VecDeque<QueuedFrame>,
     bytes: usize,
     is_woken: bool,
     /// Frames came for which its thread was not woken.
@@ -54,7 +54,7 @@ impl PeerState {
         !(self.is_writing || self.frames.is_empty() && self.rest.is_empty())
     }
     /// All waiting bytes and frames. Only the caller may write, until [`PeerQueue::end_writing`].
-    fn begin_writing(&mut self) -> (Vec<u8>, VecDeque<Outgoing>) {
+    fn begin_writing(&mut self) -> (Vec<u8>, VecDeque<QueuedFrame>) {
         (self.is_writing, self.bytes, self.is_quiet) = (true, 0, false);
         (std::mem::take(&mut self.rest), std::mem::take(&mut self.frames))
     }
@@ -62,7 +62,7 @@ impl PeerState {
 
 impl PeerQueue {
     /// False where it is full. Its thread is woken, now or by [`PeerQueue::flush`].
-    pub(super) fn push(&self, frame: Outgoing, tells: bool) -> bool {
+    pub(super) fn push(&self, frame: QueuedFrame, tells: bool) -> bool {
         let mut state = self.state.lock();
         if state.frames.len() >= PEER_FRAMES_MAX || state.bytes >= QUEUED_BYTES_MAX {
             return false;
@@ -107,7 +107,7 @@ impl PeerQueue {
         }
     }
     /// The next bytes and frames; waits for them at most for `longest`. Only the caller may write, until [`PeerQueue::end_writing`].
-    fn begin_writing(&self, longest: Duration) -> Option<(Vec<u8>, VecDeque<Outgoing>)> {
+    fn begin_writing(&self, longest: Duration) -> Option<(Vec<u8>, VecDeque<QueuedFrame>)> {
         let mut state = self.state.lock();
         let idle = |state: &mut PeerState| !state.has_something() && !state.is_woken;
         self.came.wait_while_for(&mut state, idle, longest);
@@ -177,7 +177,7 @@ fn connect(address: &str) -> io::Result<TcpStream> {
 fn write_frames(
     socket: &Arc<TcpStream>,
     address: &str,
-    mut frames: VecDeque<Outgoing>,
+    mut frames: VecDeque<QueuedFrame>,
     queue: &PeerQueue,
     shared: &Shared,
 ) -> Result<(), (io::Error, u64)> {
@@ -219,10 +219,10 @@ fn greet(to: &mut impl Write, secret: &[u8]) -> io::Result<()> {
     to.write_all(secret)
 }
 
-fn write_all(to: &mut impl Write, rest: &[u8], frames: &VecDeque<Outgoing>) -> io::Result<()> {
+fn write_all(to: &mut impl Write, rest: &[u8], frames: &VecDeque<QueuedFrame>) -> io::Result<()> {
     to.write_all(rest)?;
     for frame in frames {
-        let Outgoing { name, bytes } = frame;
+        let QueuedFrame { name, bytes } = frame;
         let length = NAME_LENGTH_BYTES + name.len() + bytes.len();
         to.write_all(&(length as u32).to_le_bytes())?;
         to.write_all(&[name.len() as u8])?;
