@@ -20,7 +20,7 @@ use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::{Agent, http};
@@ -296,10 +296,10 @@ struct StoreClient(Agent);
 impl StoreClient {
     fn answer(&self, request: HttpRequest) -> Result<HttpResponse, ureq::Error> {
         let (head, body) = request.into_parts();
-        let bytes = body.as_bytes().cloned().unwrap_or_default();
+        let bytes = bytes_of(body);
         let answer = match bytes.is_empty() {
             true => self.0.run(http::Request::from_parts(head, ()))?,
-            false => self.0.run(http::Request::from_parts(head, bytes.to_vec()))?,
+            false => self.0.run(http::Request::from_parts(head, bytes))?,
         };
         let (head, body) = answer.into_parts();
         let reader = body.into_with_config().limit(u64::MAX).reader();
@@ -324,6 +324,16 @@ impl HttpService for StoreClient {
         };
         Box::pin(async move { self.answer(request).map_err(|error| HttpError::new(kind(&error), error)) })
     }
+}
+
+/// The body of a request, which may be in pieces; all of them are in memory.
+fn bytes_of(body: impl Body<Data = Bytes>) -> Vec<u8> {
+    let (mut body, mut bytes) = (Box::pin(body), Vec::new());
+    let mut context = Context::from_waker(Waker::noop());
+    while let Poll::Ready(Some(Ok(frame))) = body.as_mut().poll_frame(&mut context) {
+        bytes.extend(frame.into_data().unwrap_or_default());
+    }
+    bytes
 }
 
 /// The body of an answer, read on demand.

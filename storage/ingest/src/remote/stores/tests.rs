@@ -2,20 +2,23 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a server of this test's own")]
 
 use super::*;
+use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use world::files::TemporaryFolder;
 
 /// Objects of the bucket `box`. Large enough for several pieces is the last.
-fn objects() -> Vec<(&'static str, Vec<u8>)> {
+fn objects() -> Vec<(String, Vec<u8>)> {
     let large = (0..PIECE_BYTES as usize + 5).map(|at| at as u8).collect();
-    vec![
+    [
         ("data/people.csv", b"id,name\n1,Ada\n".to_vec()),
         ("data/deep/friends.csv", b"from,to\n1,1\n".to_vec()),
         ("data/deep/", Vec::new()),
         ("other.csv", b"x\n".to_vec()),
         ("large.bin", large),
     ]
+    .map(|(name, bytes)| (name.to_string(), bytes))
+    .into()
 }
 
 fn answer(socket: &mut TcpStream, status: &str, heads: &str, body: &[u8], is_head: bool) {
@@ -28,7 +31,7 @@ fn answer(socket: &mut TcpStream, status: &str, heads: &str, body: &[u8], is_hea
 
 const OBJECT: &str = "ETag: \"1\"\r\nLast-Modified: Sat, 28 Nov 2026 12:00:00 GMT\r\n";
 
-fn list(prefix: &str, all: &[(&str, Vec<u8>)]) -> String {
+fn list(prefix: &str, all: &[(String, Vec<u8>)]) -> String {
     let (mut contents, mut prefixes) = (String::new(), std::collections::BTreeSet::new());
     for (name, bytes) in all.iter().filter(|(name, _)| name.starts_with(prefix)) {
         match name[prefix.len()..].split_once('/') {
@@ -57,7 +60,7 @@ fn store(key: &str) -> (Store, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = asked.clone();
     std::mem::forget(threads::spawn("store of a test", move || {
-        let all = objects();
+        let (mut all, mut parts) = (objects(), BTreeMap::new());
         for mut socket in listener.incoming().flatten() {
             let mut request = Vec::new();
             while !request.ends_with(b"\r\n\r\n") {
@@ -78,6 +81,33 @@ fn store(key: &str) -> (Store, Arc<AtomicUsize>) {
             let name = path.strip_prefix("/box").unwrap_or_default().trim_start_matches('/');
             if !text.contains("authorization: aws4-hmac-sha256 credential=key/") {
                 answer(&mut socket, "403 Forbidden", "", b"", is_head);
+            } else if let "put" | "post" = method {
+                let length =
+                    text.split_once("content-length: ").map_or("0", |(_, rest)| rest.lines().next().unwrap());
+                let mut body = vec![0; length.parse().unwrap()];
+                socket.read_exact(&mut body).unwrap();
+                let parameter = |name: &str| {
+                    query.split('&').find_map(|part| part.strip_prefix(name)).map(str::to_string)
+                };
+                let put = match (parameter("uploads"), parameter("partnumber="), parameter("uploadid=")) {
+                    (Some(_), ..) => {
+                        let upload = "<InitiateMultipartUploadResult><UploadId>one</UploadId></InitiateMultipartUploadResult>";
+                        answer(&mut socket, "200 OK", "", upload.as_bytes(), false);
+                        continue;
+                    }
+                    (_, Some(number), _) => {
+                        parts.insert(number.parse::<u32>().unwrap(), body);
+                        None
+                    }
+                    (.., Some(_)) => Some(std::mem::take(&mut parts).into_values().flatten().collect()),
+                    _ => Some(body),
+                };
+                if let Some(bytes) = put {
+                    all.retain(|(known, _)| known != name);
+                    all.push((name.to_string(), bytes));
+                }
+                let done = "<CompleteMultipartUploadResult><ETag>1</ETag></CompleteMultipartUploadResult>";
+                answer(&mut socket, "200 OK", OBJECT, done.as_bytes(), false);
             } else if query.contains("list-type=2") {
                 let prefix =
                     query.split('&').find_map(|part| part.strip_prefix("prefix=")).unwrap_or_default();
@@ -163,16 +193,16 @@ fn what_the_store_refuses_is_told() {
 fn named_objects_come_back_whole() {
     let scratch = TemporaryFolder::new("named-objects").unwrap();
     let (one, back) = (scratch.path().join("one"), scratch.path().join("back"));
-    let objects = NamedObjects {
-        store: Arc::new(object_store::memory::InMemory::new()),
-        prefix: ObjectPath::from("cluster"),
-    };
-    assert_eq!(objects.get("shard-0/checkpoint", &back), Ok(false));
-    for length in [3, 0, 2 * PIECE_BYTES as usize + 9, PIECE_BYTES as usize] {
-        let bytes: Vec<u8> = (0..length).map(|at| (at / 7) as u8).collect();
-        files::write_bytes(&one, &bytes).unwrap();
-        objects.put("shard-0/checkpoint", &one).unwrap();
-        assert_eq!(objects.get("shard-0/checkpoint", &back), Ok(true));
-        assert!(files::read_bytes(&back).unwrap() == bytes, "{length} bytes");
+    let (over_http, _) = store("key");
+    for store in [Arc::new(object_store::memory::InMemory::new()) as Store, over_http] {
+        let objects = NamedObjects { store, prefix: ObjectPath::from("cluster") };
+        assert_eq!(objects.get("shard-0/checkpoint", &back), Ok(false));
+        for length in [3, 0, 2 * PIECE_BYTES as usize + 9, PIECE_BYTES as usize] {
+            let bytes: Vec<u8> = (0..length).map(|at| (at / 7) as u8).collect();
+            files::write_bytes(&one, &bytes).unwrap();
+            objects.put("shard-0/checkpoint", &one).unwrap();
+            assert_eq!(objects.get("shard-0/checkpoint", &back), Ok(true));
+            assert!(files::read_bytes(&back).unwrap() == bytes, "{length} bytes");
+        }
     }
 }
