@@ -55,6 +55,19 @@ pub(super) fn comparison(a: &Value, b: &Value) -> Result<(), EvalError> {
     Ok(spend(size_of_walk(a).min(size_of_walk(b)))?)
 }
 
+/// Counts the work of comparing a value with each of these.
+///
+/// # Errors
+/// The query is over.
+pub(super) fn search(value: &Value, elements: &[Value]) -> Result<(), EvalError> {
+    let own = size_of_walk(value);
+    if own <= 1 {
+        return Ok(spend(elements.len() as u64)?);
+    }
+    let sizes = elements.iter().map(|element| own.min(size_of_walk(element)));
+    Ok(spend(sizes.fold(0, u64::saturating_add))?)
+}
+
 /// Counts the work of a walk over a value.
 ///
 /// # Errors

@@ -221,7 +221,7 @@ impl ConstantSet {
         super::metered::walk(value)?;
         match &self.list {
             Value::List(elements) if self.has_doubtful || is_doubtful(value) => {
-                elements.iter().try_for_each(|element| super::metered::comparison(value, element))
+                super::metered::search(value, elements)
             }
             _ => Ok(()),
         }

@@ -132,7 +132,7 @@ pub fn binary(operator: BinaryOperator, a: &Value, b: &Value, scope: &Scope<'_>)
         B::In => match b {
             Value::Null => Value::Null,
             Value::List(elements) => {
-                elements.iter().try_for_each(|element| metered::comparison(a, element))?;
+                metered::search(a, elements)?;
                 in_list(a, elements).into()
             }
             other => return Err(EvalError::wrong_type("IN", "a List on its right", other)),

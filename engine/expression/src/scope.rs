@@ -2,8 +2,10 @@
 
 use super::error::EvalError;
 use super::graph::{Graph, deleted_edge};
+use super::metered;
+use super::node::ConstantSet;
 use super::operators::full_match;
-use model::{EdgeRef, Value};
+use model::{EdgeRef, ListValue, Value};
 use parking_lot::Mutex;
 use plan::expr::Name;
 use regex::Regex;
@@ -29,10 +31,15 @@ pub struct Request {
     /// The generator of `rand()` and `randomUUID()`, once one of them was called.
     chance: Mutex<Option<Chance>>,
     regexes: Mutex<HashMap<Arc<str>, Arc<Regex>>>,
+    /// Sets of lists that are searched batch after batch, the latest last.
+    sets: Mutex<Vec<Arc<ConstantSet>>>,
 }
 
 /// Compiled regular expressions a request keeps, where patterns come from rows; when there are more, it forgets them all.
 const REGEXES_KEPT_MAX: usize = 64;
+/// Sets of lists a request keeps, and elements of a list whose set it keeps: some four megabytes each.
+const SETS_KEPT_MAX: usize = 4;
+const SET_ELEMENTS_MAX: usize = 1 << 16;
 
 impl Request {
     /// The same for a statement that deletes nothing.
@@ -50,6 +57,7 @@ impl Request {
             may_delete: true,
             chance,
             regexes: Mutex::default(),
+            sets: Mutex::default(),
         }
     }
     /// A request whose clock stands still and whose chance is seeded: for tests and simulations.
@@ -63,11 +71,34 @@ impl Request {
             may_delete: true,
             chance,
             regexes,
+            sets: Mutex::default(),
         }
     }
     /// A draw by chance; locked for it.
     pub(super) fn draw<T>(&self, draw: impl FnOnce(&mut Chance) -> T) -> T {
         draw(self.chance.lock().get_or_insert_with(Chance::from_system))
+    }
+    /// The set of a list that rows hold, if it is known.
+    pub(super) fn known_set(&self, list: &ListValue) -> Option<Arc<ConstantSet>> {
+        let is_of = |set: &&Arc<ConstantSet>| matches!(&set.list, Value::List(known) if known.is_same(list));
+        self.sets.lock().iter().find(is_of).cloned()
+    }
+    /// The set of a list that rows hold, made once for all batches of them.
+    pub(super) fn set(&self, list: ListValue) -> Result<Arc<ConstantSet>, EvalError> {
+        if let Some(set) = self.known_set(&list) {
+            return Ok(set);
+        }
+        metered::elements(list.len())?;
+        let is_kept = list.len() <= SET_ELEMENTS_MAX;
+        let set = Arc::new(ConstantSet::new(list));
+        if is_kept {
+            let mut sets = self.sets.lock();
+            if sets.len() >= SETS_KEPT_MAX {
+                sets.remove(0);
+            }
+            sets.push(set.clone());
+        }
+        Ok(set)
     }
     /// A full-match regular expression, compiled once for all rows that bring the same pattern.
     pub(super) fn regex(&self, pattern: &Arc<str>) -> Result<Arc<Regex>, EvalError> {

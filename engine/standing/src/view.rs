@@ -4,7 +4,7 @@
 //! the base, corrected by the delta up to `t`. When no query has anything left to read in the past, the newest snapshot becomes the base and the
 //! delta is empty again: so nothing is held beyond the store's own memory.
 //!
-//! Timestamps number the commits (and other events) in the order in which the queries see them; see `runner`.
+//! Timestamps number the commits (and other events) in the order in which the queries see them; see `keeper`.
 
 mod at;
 mod values;

@@ -1,6 +1,6 @@
 //! Commands about tenants and their users, and their limits.
 //!
-//! A command prints as the text it is written as ([`std::fmt::Display`]), and that text is stored: the file of tenants is a list of `CREATE TENANT`
+//! A command prints as the text it is written as ([`std::fmt::Display`]), and that text is stored: the catalogue keeps a list of `CREATE TENANT`
 //! and `ALTER TENANT … ADD USER` statements.
 
 use crate::expr::Name;

@@ -13,6 +13,8 @@ const CASES: usize = 6_000;
 
 /// Columns: integers, floats, texts, truth values, vertices, edges, anything.
 const WIDTH: u32 = 7;
+/// Behind them a column of lists, of which rows share some, each in a place of its own.
+const LISTS: u32 = WIDTH;
 
 fn random_value(column: u32, chance: &mut Chance) -> Value {
     if chance.happens(0.12) {
@@ -46,7 +48,14 @@ fn random_batch(chance: &mut Chance) -> Batch {
         }
         (0..rows).map(|_| random_value(which, chance)).collect()
     };
-    let columns: Vec<Column> = (0..WIDTH).map(|which| column(which, chance)).collect();
+    let mut columns: Vec<Column> = (0..WIDTH).map(|which| column(which, chance)).collect();
+    let lists: Vec<Value> = (0..1 + chance.index(2))
+        .map(|_| {
+            let which = chance.below(u64::from(WIDTH)) as u32;
+            Value::list((0..chance.index(20)).map(|_| random_value(which, chance)).collect())
+        })
+        .collect();
+    columns.push((0..rows).map(|_| chance.choose(&lists).unwrap().clone()).collect());
     let mut batch = Batch::new(columns, rows);
     for _ in 0..chance.below(3) {
         let picks = (0..1 + chance.index(12)).map(|_| chance.index(batch.len()) as u32).collect();
@@ -113,7 +122,8 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
         return random_leaf(chance);
     }
     let boxed = |chance: &mut Chance| Box::new(random_expr(depth - 1, chance));
-    match chance.below(17) {
+    match chance.below(18) {
+        17 => Expr::Binary(B::In, Box::new(random_leaf(chance)), Box::new(Expr::Variable(Var(LISTS)))),
         14 => Expr::Case {
             operand: None,
             arms: (0..1 + chance.below(2))
@@ -184,7 +194,7 @@ fn fast_paths_agree_with_the_interpreter() {
     let town = Town::new();
     let request = Request::fixed(parameters(), WALL_US, seed);
     let scope = Scope::new(&town, &request);
-    let layout = Layout::new(&(0..WIDTH).map(Var).collect::<Vec<_>>());
+    let layout = Layout::new(&(0..=LISTS).map(Var).collect::<Vec<_>>());
     let (mut evaluated, mut failed) = (0, 0);
     for case in 0..CASES {
         let batch = random_batch(&mut chance);

@@ -3,8 +3,6 @@
 use super::operand::{Operand, Source, Truths, edges, floats, integers, numbers, texts, vertices};
 use super::{in_set, row_by_row};
 use crate::error::EvalError;
-use crate::metered;
-use crate::node::ConstantSet;
 use crate::operators;
 use crate::scope::Scope;
 use model::compare::equals;
@@ -29,7 +27,7 @@ pub(super) fn binary(
             compare(operator, a, b, rows)
         }
         B::StartsWith | B::EndsWith | B::Contains => text_test(operator, a, b, rows),
-        B::In if rows >= SEARCHED_ROWS_MIN => in_one_list(a, b, rows)?,
+        B::In => in_one_list(a, b, rows, scope)?,
         B::Add | B::Subtract | B::Multiply | B::Divide | B::Modulo => arithmetic(operator, a, b, rows)?,
         _ => None,
     };
@@ -42,17 +40,28 @@ pub(super) fn binary(
 /// Rows from which on a list is made a set for being searched.
 const SEARCHED_ROWS_MIN: usize = 8;
 
-/// `a IN list`, where the list is the same in all rows.
-fn in_one_list(a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Result<Option<Column>, EvalError> {
-    let first = b.at(0);
-    let is_same = matches!(b.column(), Column::Constant(..)) || (0..rows).all(|row| b.at(row) == first);
-    match b.get(0) {
-        Value::List(list) if is_same => {
-            metered::elements(list.len())?;
-            in_set(a, &ConstantSet::new(list), rows).map(Some)
-        }
-        _ => Ok(None),
+/// `a IN list`, where the list is the same in all rows; by a set, where they are many, or an earlier batch has made it.
+fn in_one_list(
+    a: &Operand<'_>,
+    b: &Operand<'_>,
+    rows: usize,
+    scope: &Scope<'_>,
+) -> Result<Option<Column>, EvalError> {
+    if rows == 0 {
+        return Ok(None);
     }
+    let Value::List(list) = b.get(0) else { return Ok(None) };
+    let first = b.at(0);
+    let is_it =
+        |row: usize| b.at(row) == first || matches!(b.get(row), Value::List(other) if other.is_same(&list));
+    if !(matches!(b.column(), Column::Constant(..)) || (1..rows).all(is_it)) {
+        return Ok(None);
+    }
+    let set = match rows < SEARCHED_ROWS_MIN {
+        true => scope.request.known_set(&list),
+        false => Some(scope.request.set(list)?),
+    };
+    set.map(|set| in_set(a, &set, rows)).transpose()
 }
 
 fn compare(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Option<Column> {
