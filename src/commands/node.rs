@@ -187,7 +187,8 @@ impl Node {
             }
         }
         if let Some(role) = here.iter().find(|role| !self.roles.iter().any(|name| role.name() == name)) {
-            let message = format!("the layout has a {} at {} as well", role.name(), self.listen);
+            let message =
+                format!("the layout has {} {} at {} as well", role.name(), role.number(), self.listen);
             return Err(
                 wrong(message).hint("all roles of an address belong to one process: name them in --roles")
             );
