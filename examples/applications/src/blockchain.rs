@@ -160,6 +160,10 @@ impl Explorer {
     pub fn memory_bytes(&self) -> u64 {
         self.database.snapshot().memory().total_bytes() as u64
     }
+    /// Parts of the graph that were read from disk since the folder was opened.
+    pub fn pages_read(&self) -> u64 {
+        self.database.snapshot().memory().paging.loads
+    }
     /// Writes everything to disk and closes the folder, once no other user is left.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ mod writer;
 
 use crate::header::{Kind, seal, unseal};
 use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
-use blobs::{blob_number, blob_path, check_blob_file, read_blob_or_parts};
+use blobs::{blob_number, blob_path, check_blob_file, read_blob_or_parts, read_part};
 use current::{CURRENT_NAME, Current};
 pub use writer::CheckpointWriter;
 
@@ -163,6 +163,11 @@ impl Checkpoints {
     /// Reads a blob of a finished checkpoint whose file was not retired.
     pub fn read(&self, blob: BlobRef) -> DurableResult<Vec<u8>> {
         read_blob_or_parts(&*self.reader(blob.file)?, blob, &blob_path(&self.data, blob.file))
+    }
+
+    /// Reads a part of such a blob, without a look at its checksum.
+    pub fn read_part(&self, blob: BlobRef, at: u32, length: u32) -> DurableResult<Vec<u8>> {
+        read_part(&*self.reader(blob.file)?, blob, at, length, &blob_path(&self.data, blob.file))
     }
 
     /// Removes every blob file that is not listed. The caller lists those which the latest manifest, and everyone still reading an

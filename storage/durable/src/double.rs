@@ -79,6 +79,10 @@ impl<M: Meddler> BackingStore for Meddled<M> {
     fn read_blob(&self, blob: BlobRef) -> DurableResult<Vec<u8>> {
         self.inner.read_blob(blob)
     }
+
+    fn read_blob_part(&self, blob: BlobRef, at: u32, length: u32) -> DurableResult<Vec<u8>> {
+        self.inner.read_blob_part(blob, at, length)
+    }
     fn retire(&self, live_files: &[u32]) -> DurableResult<()> {
         self.inner.retire(live_files)
     }

@@ -126,6 +126,10 @@ impl BackingStore for LocalFolder {
         self.checkpoints.read(blob)
     }
 
+    fn read_blob_part(&self, blob: BlobRef, at: u32, length: u32) -> DurableResult<Vec<u8>> {
+        self.checkpoints.read_part(blob, at, length)
+    }
+
     fn retire(&self, live_files: &[u32]) -> DurableResult<()> {
         self.checkpoints.retire(live_files)
     }

@@ -59,6 +59,10 @@ impl BackingStore for Volatile {
         Err(DurableError::Volatile)
     }
 
+    fn read_blob_part(&self, _blob: BlobRef, _at: u32, _length: u32) -> DurableResult<Vec<u8>> {
+        Err(DurableError::Volatile)
+    }
+
     fn retire(&self, _live_files: &[u32]) -> DurableResult<()> {
         Ok(())
     }

@@ -251,6 +251,10 @@ impl<'a> Reader<'a> {
     pub(crate) fn fail(&self, why: &str) -> StoreError {
         StoreError::corrupt(format!("{} at byte {}: {why}", self.what, self.at))
     }
+    /// Bytes that were read.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
     pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -261,6 +265,15 @@ impl<'a> Reader<'a> {
     }
     #[inline]
     pub(crate) fn uint(&mut self) -> Result<u64, StoreError> {
+        match self.short() {
+            Some((value, length)) => {
+                self.at += length;
+                Ok(value)
+            }
+            None => self.uint_slowly(),
+        }
+    }
+    fn uint_slowly(&mut self) -> Result<u64, StoreError> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -274,24 +287,39 @@ impl<'a> Reader<'a> {
         }
         Err(self.fail("integer too long"))
     }
-    /// Most bytes of a chunk are such integers, so up to five bytes are read at once where eight are left.
+    /// The next integer and its length, where it has up to five bytes and eight are left: most bytes of a chunk are such integers.
+    #[inline]
+    fn short(&self) -> Option<(u64, usize)> {
+        let word = u64::from_le_bytes(*self.bytes[self.at..].first_chunk::<8>()?);
+        let ends = !word & 0x80_8080_8080;
+        if ends == 0 {
+            return None;
+        }
+        let length = ends.trailing_zeros() as usize / 8 + 1;
+        let word = word & (u64::MAX >> (64 - 8 * length));
+        let low = word & 0x7f | (word >> 1) & 0x3f80 | (word >> 2) & 0x1f_c000;
+        Some((low | (word >> 3) & 0xfe0_0000 | (word >> 4) & 0x7_f000_0000, length))
+    }
     #[inline]
     pub(crate) fn uint32(&mut self) -> Result<u32, StoreError> {
-        if let Some(window) = self.bytes[self.at..].first_chunk::<8>() {
-            let word = u64::from_le_bytes(*window);
-            let ends = !word & 0x80_8080_8080;
-            if ends != 0 {
-                let length = ends.trailing_zeros() as usize / 8 + 1;
-                let word = word & (u64::MAX >> (64 - 8 * length));
-                let low = word & 0x7f | (word >> 1) & 0x3f80 | (word >> 2) & 0x1f_c000;
-                let value = low | (word >> 3) & 0xfe0_0000 | (word >> 4) & 0x7_f000_0000;
-                if let Ok(value) = u32::try_from(value) {
-                    self.at += length;
-                    return Ok(value);
-                }
-            }
+        if let Some((value, length)) = self.short()
+            && let Ok(value) = u32::try_from(value)
+        {
+            self.at += length;
+            return Ok(value);
         }
         self.uint32_slowly()
+    }
+    /// This many integers.
+    pub(crate) fn uint32s(&mut self, count: usize) -> Result<Box<[u32]>, StoreError> {
+        if count > self.left() {
+            return Err(self.fail("ends early"));
+        }
+        let mut all = Vec::with_capacity(count);
+        for _ in 0..count {
+            all.push(self.uint32()?);
+        }
+        Ok(all.into())
     }
     fn uint32_slowly(&mut self) -> Result<u32, StoreError> {
         let value = self.uint()?;

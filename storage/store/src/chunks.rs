@@ -10,4 +10,5 @@ pub(crate) mod edge_list;
 pub(crate) mod edge_set;
 pub(crate) mod joined_lists;
 pub(crate) mod list_delta;
+pub(crate) mod parts;
 pub(crate) mod table;

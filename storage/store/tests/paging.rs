@@ -6,9 +6,10 @@ extern crate tanglewood_store as store;
 
 use crate::common;
 
-use common::Chance;
+use common::{Chance, Hides, Pair};
 use model::*;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use store::*;
@@ -368,4 +369,73 @@ fn who_waits_for_a_page_ends_with_its_statement() {
         let (read, kept) = (first.join().unwrap().unwrap(), roomy.current().property(id, KEY).unwrap());
         assert!(read.as_int().is_some() && read.as_int() == kept.as_int());
     });
+}
+
+/// A source that counts the parts it is asked for, and may spoil them.
+#[derive(Default)]
+struct CountedBlobs {
+    blobs: Arc<Blobs>,
+    wholes: AtomicUsize,
+    parts: AtomicUsize,
+    spoils: AtomicBool,
+}
+
+impl ChunkSource for CountedBlobs {
+    fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
+        self.wholes.fetch_add(1, Relaxed);
+        self.blobs.read(key)
+    }
+    fn read_part(&self, key: BlobKey, at: u32, length: u32) -> Result<Vec<u8>, StoreError> {
+        self.parts.fetch_add(1, Relaxed);
+        // The default, over a source that reads wholes.
+        let mut part = self.blobs.read_part(key, at, length)?;
+        part[0] ^= u8::from(self.spoils.load(Relaxed));
+        Ok(part)
+    }
+}
+
+/// Under a budget that nothing fits, each read loads the part that it needs. Everything read is what the twin holds, and what a restricted
+/// reader is shown of it; the store goes on from there.
+#[test]
+fn parts_of_chunks_are_read_as_the_whole() {
+    for seed in 41..43 {
+        println!("seed {seed}");
+        let mut chance = Chance(seed);
+        let options =
+            StoreOptions { compact_changes_min: 40, index_delta_min: 20, ..StoreOptions::default() };
+        let mut pair = Pair::new(options);
+        let hides = Hides::random(&mut chance);
+        let restriction = Restriction::new(Arc::new(hides));
+        let source = Arc::new(CountedBlobs::default());
+        for memory_bytes in [1, 20_000, 200_000] {
+            for _ in 0..20 {
+                let mut changes = Vec::new();
+                (0..8).for_each(|_| pair.random_change(&mut chance, &mut changes));
+                pair.apply(&changes);
+            }
+            pair.twin.compare(&pair.store.current());
+            if memory_bytes == 20_000 {
+                pair.create_index(0, &[0]);
+                pair.create_edge_index(0, &[0]);
+            }
+            let manifest = source.blobs.checkpoint(&pair.store);
+            let options = StoreOptions { memory_bytes: Some(memory_bytes), ..options };
+            let tight = Snapshot::open(&manifest, source.clone(), options).unwrap();
+            [&source.wholes, &source.parts].into_iter().for_each(|count| count.store(0, Relaxed));
+            pair.twin.compare(&tight);
+            pair.twin.compare_shown(&tight, &hides, &restriction);
+            let (wholes, parts) = (source.wholes.load(Relaxed), source.parts.load(Relaxed));
+            println!("{memory_bytes} bytes: {wholes} wholes, {parts} parts");
+            if memory_bytes == 1 {
+                assert!(parts > 100 && parts > wholes, "{parts} parts, {wholes} wholes");
+                source.spoils.store(true, Relaxed);
+                let of_all = pair.twin.vertices.keys().map(|vertex| tight.properties(*vertex));
+                let failed = of_all.filter(|read| matches!(read, Err(StoreError::Corrupt(_)))).count();
+                assert!(failed > 0, "a spoilt part is an error");
+                source.spoils.store(false, Relaxed);
+                pair.twin.compare(&tight);
+            }
+            pair.store = Store::from_snapshot(tight);
+        }
+    }
 }

@@ -164,9 +164,17 @@ pub(crate) struct Blobs(pub std::sync::Arc<dyn durable::BackingStore>);
 
 impl store::ChunkSource for Blobs {
     fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
-        self.0.read_blob(BlobRef::decode(&key.0)).map_err(|error| match error {
-            DurableError::Corrupt { .. } => StoreError::Corrupt(error.to_string().into()),
-            other => StoreError::Source(other.to_string().into()),
-        })
+        self.0.read_blob(BlobRef::decode(&key.0)).map_err(told)
+    }
+
+    fn read_part(&self, key: BlobKey, at: u32, length: u32) -> Result<Vec<u8>, StoreError> {
+        self.0.read_blob_part(BlobRef::decode(&key.0), at, length).map_err(told)
+    }
+}
+
+fn told(error: DurableError) -> StoreError {
+    match error {
+        DurableError::Corrupt { .. } => StoreError::Corrupt(error.to_string().into()),
+        other => StoreError::Source(other.to_string().into()),
     }
 }

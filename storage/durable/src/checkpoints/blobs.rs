@@ -112,6 +112,31 @@ pub(crate) fn read_blob_or_parts(file: &dyn DiskFile, blob: BlobRef, path: &Path
     Ok(bytes)
 }
 
+/// Reads `length` bytes of a blob from `at` on. Their checksum is not checked, since there is only one of all of them.
+pub(crate) fn read_part(
+    file: &dyn DiskFile,
+    blob: BlobRef,
+    at: u32,
+    length: u32,
+    path: &Path,
+) -> DurableResult<Vec<u8>> {
+    let ends_early = || DurableError::corrupt(path, blob.offset, "the blob ends before its part");
+    if blob.parts().is_some() {
+        let bytes = read_blob_or_parts(file, blob, path)?;
+        let part = bytes.get(at as usize..).and_then(|rest| rest.get(..length as usize));
+        return part.map(<[u8]>::to_vec).ok_or_else(ends_early);
+    }
+    if at.checked_add(length).is_none_or(|end| end > blob.length) {
+        return Err(ends_early());
+    }
+    let mut bytes = vec![0; length as usize];
+    let begin = blob.offset.checked_add(u64::from(at)).ok_or_else(ends_early)?;
+    match file.read_at(&mut bytes, begin)? == bytes.len() {
+        true => Ok(bytes),
+        false => Err(ends_early()),
+    }
+}
+
 /// Reads a whole blob file and checks every byte. Returns how many blobs there are.
 pub(crate) fn walk_blob_file(file: &dyn DiskFile, number: u32, path: &Path) -> DurableResult<u64> {
     check_blob_file(file, number, path)?;

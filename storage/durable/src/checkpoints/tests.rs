@@ -424,6 +424,27 @@ fn a_blob_too_long_to_be_whole_is_kept_in_parts() {
     }
 }
 
+/// A part ends at most where its blob does; that the blob is kept in parts itself makes no difference.
+#[test]
+fn a_part_of_a_blob_is_read_alone() {
+    let (_, _, checkpoints) = new_checkpoints();
+    let mut chance = Chance::seeded(6);
+    let bytes = chance.bytes(250);
+    let mut writer = checkpoints.begin(1).unwrap();
+    let blobs = [writer.put(&bytes).unwrap(), writer.put_in_parts(&bytes, 100).unwrap()];
+    writer.finish(b"m", &CheckpointMark::default()).unwrap();
+    for blob in blobs {
+        for (at, length) in [(0, 250), (0, 0), (250, 0), (99, 2), (249, 1), (17, 200)] {
+            let part = checkpoints.read_part(blob, at, length).unwrap();
+            assert_eq!(part, bytes[at as usize..(at + length) as usize], "{length} bytes from {at}");
+        }
+        for (at, length) in [(0, 251), (250, 1), (251, 0), (1, u32::MAX), (u32::MAX, 1)] {
+            let refused = checkpoints.read_part(blob, at, length);
+            assert!(is_named_damage(&refused.unwrap_err()), "{length} bytes from {at}");
+        }
+    }
+}
+
 /// A file takes a blob that ends where the file may end, and none that would end behind that; an empty file takes any.
 #[test]
 fn blob_files_end_at_their_limit() {

@@ -13,6 +13,7 @@ use crate::chunks::column::{PropertyRef, StoredColumn};
 use crate::chunks::delta::{Delta, Life, Overrides, SlotBits, VertexDelta, bit, find_property, set_property};
 use crate::chunks::edge_set::{pack, slot_of};
 use crate::chunks::list_delta::ListDelta;
+use crate::chunks::parts::PartName;
 use crate::chunks::table::{EdgeTable, Lane};
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub(crate) struct Base {
     pub(crate) columns: Vec<(KeyId, Arc<StoredColumn>)>,
     pub(crate) tables: Vec<(Lane, Arc<EdgeTable>)>,
     pub(crate) edge_columns: Vec<((EdgeTypeId, KeyId), Arc<StoredColumn>)>,
+    /// The only part that it holds beside the head; none where it is whole (see `parts`).
+    pub(crate) part: Option<PartName>,
 }
 
 impl Base {
@@ -75,24 +78,46 @@ impl Base {
             columns: Vec::new(),
             tables: Vec::new(),
             edge_columns: Vec::new(),
+            part: None,
         }
     }
+    /// Its head alone.
+    pub(crate) fn head(&self) -> Base {
+        Base {
+            exists: self.exists,
+            slot_count: self.slot_count,
+            labels: self.labels.clone(),
+            part: Some(PartName::Head),
+            ..Base::empty()
+        }
+    }
+    /// Does it know all of this part?
+    fn holds(&self, name: PartName) -> bool {
+        self.part.is_none_or(|part| part == name || part == PartName::Absent)
+    }
     pub(crate) fn table(&self, lane: Lane) -> Option<&Arc<EdgeTable>> {
+        debug_assert!(self.holds(PartName::Table(lane)), "{lane:?} of {:?}", self.part);
         self.tables.binary_search_by_key(&lane, |(other, _)| *other).ok().map(|at| &self.tables[at].1)
     }
     pub(crate) fn column(&self, key: KeyId) -> Option<&Arc<StoredColumn>> {
+        debug_assert!(self.holds(PartName::Column(key)), "{key:?} of {:?}", self.part);
         self.columns.binary_search_by_key(&key, |(other, _)| *other).ok().map(|at| &self.columns[at].1)
     }
     pub(crate) fn edge_column(&self, edge_type: EdgeTypeId, key: KeyId) -> Option<&Arc<StoredColumn>> {
+        debug_assert!(self.holds(PartName::EdgeColumn(edge_type, key)), "{key:?} of {:?}", self.part);
         let found = self.edge_columns.binary_search_by_key(&(edge_type, key), |(other, _)| *other);
         found.ok().map(|at| &self.edge_columns[at].1)
     }
     /// Bytes it takes in memory, with those that readers may still add to it: positions by edge slot.
     pub(crate) fn room_bytes(&self) -> usize {
-        let tables = self.tables.iter().map(|(_, table)| table.room_bytes()).sum::<usize>();
+        let tables = self.tables.iter().map(|(lane, table)| table.room_bytes(*lane)).sum::<usize>();
         let columns = self.columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
         let edge_columns = self.edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
         size_of::<Base>() + tables + columns + edge_columns + self.labels.len() * 8
+    }
+    /// Is it all of the chunk?
+    pub(crate) fn is_whole(&self) -> bool {
+        self.part.is_none()
     }
     /// Upper bound of a compaction's work: vertices and edges.
     pub(crate) fn weight(&self) -> usize {
@@ -137,6 +162,7 @@ pub(crate) trait ChunkRead {
 
     /// A working copy: shares everything.
     fn to_chunk(&self) -> Chunk {
+        debug_assert!(self.base().is_whole());
         Chunk { meta: self.meta().clone(), base: self.base().clone(), delta: self.delta().cloned() }
     }
     /// The changes of a vertex beside its lists, if there are any.
@@ -195,8 +221,18 @@ pub(crate) trait ChunkRead {
         if changed.is_some_and(|vertex| vertex.life == Life::Gone) {
             return Vec::new();
         }
+        debug_assert!(self.base().is_whole());
         let columns = self.base().columns.iter().map(|(key, column)| (*key, column.get(slot as u32)));
         overlay(columns, changed.map_or(&[], |vertex| &vertex.properties))
+    }
+    /// Changed properties of the vertex, in key order; null clears.
+    fn changed_properties(&self, slot: usize) -> Overrides {
+        let changed = self.changed(slot).filter(|vertex| vertex.life != Life::Gone);
+        changed.map_or_else(Vec::new, |vertex| vertex.properties.to_vec())
+    }
+    /// Changed properties of the edge with this type and slot, in key order; null clears.
+    fn changed_edge_properties(&self, edge_type: EdgeTypeId, slot: u32) -> Overrides {
+        self.edge_overrides(edge_type, slot).map_or_else(Vec::new, |values| values.to_vec())
     }
     /// A property of the edge with this type and slot.
     fn edge_property(&self, edge_type: EdgeTypeId, slot: u32, key: KeyId) -> PropertyRef<'_> {
@@ -227,6 +263,7 @@ pub(crate) trait ChunkRead {
     }
     /// All properties of the edge with this type and slot, in key order.
     fn edge_properties(&self, edge_type: EdgeTypeId, slot: u32) -> Vec<(KeyId, Value)> {
+        debug_assert!(self.base().is_whole());
         let columns = self.base().edge_columns.iter().filter(|((other, _), _)| *other == edge_type);
         let columns = columns.map(|((_, key), column)| (*key, column.get(slot)));
         overlay(columns, self.edge_overrides(edge_type, slot).map_or(&[], |values| values))
@@ -251,6 +288,7 @@ pub(crate) trait ChunkRead {
     }
     /// Lanes in which some vertex of the chunk may have an edge, sorted.
     fn lanes(&self) -> Vec<Lane> {
+        debug_assert!(self.base().is_whole());
         let mut lanes: Vec<Lane> = self.base().tables.iter().map(|(lane, _)| *lane).collect();
         if let Some(delta) = self.delta() {
             lanes.extend(&delta.lanes);

@@ -6,10 +6,11 @@ use crate::chunks::chunk::{Base, BaseKnown, ChunkRead};
 use crate::chunks::column_bytes::{decode_column, encode_column};
 use crate::chunks::compact;
 use crate::chunks::delta::SlotBits;
+use crate::chunks::parts::PartName;
 use crate::chunks::table::{EdgeSlots, EdgeTable, Lane};
-use crate::paging::page::Paged;
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use model::{CHUNK_SLOTS, EdgeTypeId, KeyId, LabelSetId};
+use std::ops::Range;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"TWCK";
@@ -17,6 +18,7 @@ const VERSION: u8 = 1;
 
 /// The chunk as sealed bytes; its meta travels in the manifest.
 pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
+    debug_assert!(chunk.base().is_whole());
     let compacted = compact::compact(chunk);
     let base = &compacted.base;
     let mut writer = Writer::new();
@@ -53,6 +55,15 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
 
 /// Inverse of [`encode`]; `known` is the manifest's entry of the chunk.
 pub(crate) fn decode(bytes: &[u8], known: BaseKnown) -> Result<Base, StoreError> {
+    decode_whole(bytes, known, |_, _| {})
+}
+
+/// As [`decode`]; shows `found` where each table and column lies in `bytes`.
+pub(crate) fn decode_whole(
+    bytes: &[u8],
+    known: BaseKnown,
+    mut found: impl FnMut(PartName, Range<usize>),
+) -> Result<Base, StoreError> {
     let reader = &mut Reader::checked(bytes, "chunk")?;
     if reader.raw(4)? != MAGIC || reader.byte()? != VERSION {
         return Err(reader.fail("not a chunk of a known version"));
@@ -75,21 +86,32 @@ pub(crate) fn decode(bytes: &[u8], known: BaseKnown) -> Result<Base, StoreError>
         }
         Ok((slot, LabelSetId(reader.uint32()?)))
     })?;
-    let columns =
-        decode_list(reader, |reader| Ok((KeyId(reader.uint32()?), Arc::new(decode_column(reader)?))))?;
+    let columns = decode_list(reader, |reader| {
+        let key = KeyId(reader.uint32()?);
+        let begin = reader.position();
+        let column = Arc::new(decode_column(reader)?);
+        found(PartName::Column(key), begin..reader.position());
+        Ok((key, column))
+    })?;
     let tables = decode_list(reader, |reader| {
         let lane = Lane(reader.uint32()?);
         if lane.0 as usize >= EDGE_TYPE_COUNT_MAX * 2 {
             return Err(reader.fail("edge type outside its bounds"));
         }
-        Ok((lane, Arc::new(decode_table(reader)?)))
+        let begin = reader.position();
+        let table = Arc::new(decode_table(reader)?);
+        found(PartName::Table(lane), begin..reader.position());
+        Ok((lane, table))
     })?;
     let edge_columns = decode_list(reader, |reader| {
         let key = (EdgeTypeId(reader.uint16()?), KeyId(reader.uint32()?));
-        Ok((key, Arc::new(decode_column(reader)?)))
+        let begin = reader.position();
+        let column = Arc::new(decode_column(reader)?);
+        found(PartName::EdgeColumn(key.0, key.1), begin..reader.position());
+        Ok((key, column))
     })?;
     reader.finish()?;
-    Ok(Base { exists, slot_count, labels, columns, tables, edge_columns })
+    Ok(Base { exists, slot_count, labels, columns, tables, edge_columns, part: None })
 }
 
 /// A list of pairs whose first halves strictly rise.
@@ -128,7 +150,7 @@ fn encode_table(table: &EdgeTable, writer: &mut Writer) {
     }
 }
 
-fn decode_table(reader: &mut Reader<'_>) -> Result<EdgeTable, StoreError> {
+pub(crate) fn decode_table(reader: &mut Reader<'_>) -> Result<EdgeTable, StoreError> {
     let slot_count = reader.count()?;
     if slot_count > CHUNK_SLOTS {
         return Err(reader.fail("table has more slots than a chunk"));
@@ -177,19 +199,9 @@ fn decode_slots(reader: &mut Reader<'_>, count: usize) -> Result<Box<[u32]>, Sto
     if count > reader.left() {
         return Err(reader.fail("slots longer than the bytes left"));
     }
-    let slots: Box<[u32]> = (0..count).map(|_| reader.uint32()).collect::<Result<_, _>>()?;
+    let slots = reader.uint32s(count)?;
     if slots.iter().any(|slot| *slot as usize >= EDGE_SLOT_COUNT_MAX) {
         return Err(reader.fail("edge slot outside its bounds"));
     }
     Ok(slots)
-}
-
-impl Paged for Base {
-    type Known = BaseKnown;
-    fn decode(bytes: &[u8], known: &BaseKnown) -> Result<Base, StoreError> {
-        decode(bytes, *known)
-    }
-    fn heap_bytes(&self) -> usize {
-        self.room_bytes()
-    }
 }

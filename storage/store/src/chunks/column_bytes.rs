@@ -89,12 +89,15 @@ fn decode_data(reader: &mut Reader<'_>) -> Result<Data, StoreError> {
         3 => Data::Text(decode_texts(reader)?),
         4 => {
             let count = reader.count()?;
-            let codes: Box<[u16]> = (0..count).map(|_| reader.uint16()).collect::<Result<_, _>>()?;
+            let mut codes = Vec::with_capacity(count);
+            for _ in 0..count {
+                codes.push(reader.uint16()?);
+            }
             let texts = decode_texts(reader)?;
             if codes.iter().any(|code| *code as usize >= texts.ends.len()) {
                 return Err(reader.fail("code outside the dictionary"));
             }
-            Data::Codes(codes, texts.into_shared())
+            Data::Codes(codes.into(), texts.into_shared())
         }
         5 => {
             let count = reader.count()?;

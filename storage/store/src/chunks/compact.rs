@@ -43,7 +43,9 @@ pub(crate) fn compact(chunk: &impl ChunkRead) -> Chunk {
         tables: compact_tables(chunk, delta),
         edge_columns: compact_edge_columns(chunk, delta),
         labels,
+        part: None,
     };
+    debug_assert!(chunk.base().is_whole());
     let mut meta = chunk.meta().clone();
     let sets = present_sets(&base, chunk.meta().birth, chunk.meta().live);
     if sets != meta.label_sets {

@@ -152,9 +152,10 @@ impl EdgeTable {
         let positions = self.positions.get().map_or(0, |positions| positions.len());
         (self.offsets.len() + self.neighbours.len() + positions) * 4 + self.slots.heap_bytes()
     }
-    /// Bytes it may come to take: with positions, where they are made.
-    pub(crate) fn room_bytes(&self) -> usize {
-        let positions = if matches!(self.slots, EdgeSlots::Position) { 0 } else { self.len() };
+    /// Bytes it may come to take: with positions, which only an outgoing table makes ([`EdgeTable::ends_of`]).
+    pub(crate) fn room_bytes(&self, lane: Lane) -> usize {
+        let has_positions = lane.is_out() && !matches!(self.slots, EdgeSlots::Position);
+        let positions = if has_positions { self.len() } else { 0 };
         let lists = (self.offsets.len() + self.neighbours.len() + positions) * 4;
         size_of::<EdgeTable>() + lists + self.slots.heap_bytes()
     }

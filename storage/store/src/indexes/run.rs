@@ -145,6 +145,20 @@ impl IndexRun {
             _ => order_prefix(std::iter::once(self.leading(at)), prefix),
         }
     }
+    /// Does each entry come before the next?
+    pub(crate) fn is_sorted(&self) -> bool {
+        let pairs = 1..self.len();
+        let vertices = &self.vertices;
+        let is_before =
+            |keys: Ordering, at: usize| keys.then_with(|| vertices[at - 1].cmp(&vertices[at])).is_lt();
+        match &self.keys {
+            RunKeys::Int(keys) => pairs.into_iter().all(|at| is_before(keys[at - 1].cmp(&keys[at]), at)),
+            RunKeys::Text(keys) => pairs
+                .into_iter()
+                .all(|at| is_before(keys.get(at - 1).as_bytes().cmp(keys.get(at).as_bytes()), at)),
+            RunKeys::Any(keys) => pairs.into_iter().all(|at| is_before(keys[at - 1].cmp(&keys[at]), at)),
+        }
+    }
     /// Position of the first entry whose first values are not before `prefix`.
     pub(crate) fn start_of(&self, prefix: &[Value]) -> usize {
         match (&self.keys, prefix) {

@@ -58,10 +58,10 @@ pub(crate) fn decode_run(bytes: &[u8]) -> Result<IndexRun, StoreError> {
         }
         _ => return Err(reader.fail("unknown kind of keys")),
     };
-    let vertices = (0..count).map(|_| reader.uint32()).collect::<Result<_, _>>()?;
+    let vertices = reader.uint32s(count)?;
     reader.finish()?;
     let run = IndexRun { keys, vertices };
-    if (1..count).any(|at| run.order_to(at - 1, &run.entry(at)).is_ge()) {
+    if !run.is_sorted() {
         return Err(reader.fail("entries are not sorted"));
     }
     Ok(run)

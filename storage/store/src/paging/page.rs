@@ -9,7 +9,7 @@
 
 use crate::StoreError;
 use crate::paging::pager::{Evict, Pager, SweepOutcome};
-use crate::paging::source::BlobKey;
+use crate::paging::source::{BlobKey, ChunkSource};
 use arc_swap::{ArcSwapOption, Guard};
 use model::walk;
 use parking_lot::{Mutex, MutexGuard};
@@ -25,6 +25,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub(crate) trait Paged: Send + Sync + Sized + 'static {
     /// Facts about it that are known without loading it, and checked when it is loaded.
     type Known: Send + Sync;
+    /// The bytes that [`Paged::decode`] takes: all of the blob, unless the page is a part of it.
+    fn read_stored(
+        source: &dyn ChunkSource,
+        blob: BlobKey,
+        known: &Self::Known,
+    ) -> Result<Vec<u8>, StoreError> {
+        let _ = known;
+        source.read(blob)
+    }
     fn decode(bytes: &[u8], known: &Self::Known) -> Result<Self, StoreError>;
     fn heap_bytes(&self) -> usize;
 }
@@ -54,6 +63,10 @@ impl<T> Deref for Read<T> {
 }
 
 impl<T> Read<T> {
+    /// Content that is in memory anyway.
+    pub(crate) fn resident(content: &Arc<T>) -> Read<T> {
+        Read(Guard::from_inner(Some(content.clone())))
+    }
     #[inline(always)]
     pub(crate) fn shared(&self) -> &Arc<T> {
         self.0.as_ref().expect("only made of content in memory")
@@ -105,14 +118,27 @@ impl<T: Paged> Page<T> {
     /// The content, loaded if need be.
     #[inline]
     pub(crate) fn read(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {
-        let content = self.content.load();
-        if content.is_none() {
-            return self.load();
+        match self.read_loaded() {
+            Some(read) => Ok(read),
+            None => self.load(),
         }
+    }
+    /// The content if it is in memory.
+    #[inline]
+    pub(crate) fn read_loaded(&self) -> Option<Read<T>> {
+        let content = self.content.load();
+        content.as_ref()?;
         if !self.mark.load(Ordering::Relaxed) {
             self.mark.store(true, Ordering::Relaxed);
         }
-        Ok(Read(content))
+        Some(Read(content))
+    }
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.content.load().is_some()
+    }
+    /// Does a pin keep it in memory? Who holds the lock of the pins counts as one.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pins.try_lock().is_none_or(|pins| *pins > 0)
     }
     /// Another reader may load it meanwhile, perhaps from a machine that is lost: a waiting reader ends when its own statement does.
     fn pins(&self) -> Result<MutexGuard<'_, usize>, StoreError> {
@@ -135,7 +161,7 @@ impl<T: Paged> Page<T> {
         if content.is_some() {
             return Ok(Read(content));
         }
-        let loaded = Arc::new(T::decode(&source.read(*blob)?, &self.known)?);
+        let loaded = Arc::new(T::decode(&T::read_stored(&**source, *blob, &self.known)?, &self.known)?);
         let bytes = loaded.heap_bytes();
         self.bytes.store(bytes, Ordering::Relaxed);
         self.pager.pages.fetch_add(bytes, Ordering::Relaxed);

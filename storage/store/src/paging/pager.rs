@@ -8,6 +8,7 @@
 
 use crate::paging::source::ChunkSource;
 use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -34,8 +35,8 @@ pub(crate) trait Evict: Send + Sync {
 
 #[derive(Default)]
 struct Clock {
-    ring: Vec<Weak<dyn Evict>>,
-    hand: usize,
+    /// The hand stands at the front; a page that stays goes to the back, where new ones come.
+    ring: VecDeque<Weak<dyn Evict>>,
 }
 
 /// Counters of a store's memory, at one moment. Bytes are upper estimates: parts that versions share may be counted twice.
@@ -49,7 +50,7 @@ pub struct PagingReport {
     pub unstored_bytes: u64,
     /// Of `page_bytes`, bytes that adjacency views read in place.
     pub pinned_bytes: u64,
-    /// Bytes of deltas, cached lists, and views.
+    /// Bytes of deltas, cached lists, views, and the heads of chunks that are away.
     pub version_bytes: u64,
     /// Versions of chunks that are still referenced.
     pub chunk_versions: u64,
@@ -73,6 +74,8 @@ pub(crate) struct Pager {
     pub(crate) pages: AtomicUsize,
     pub(crate) unstored: AtomicUsize,
     pub(crate) pinned: AtomicUsize,
+    /// Bytes that describe pages which may be away.
+    overhead: AtomicUsize,
     versions: AtomicUsize,
     pub(crate) cells: AtomicUsize,
     pub(crate) loads: AtomicU64,
@@ -90,6 +93,7 @@ impl Pager {
             pages: AtomicUsize::new(0),
             unstored: AtomicUsize::new(0),
             pinned: AtomicUsize::new(0),
+            overhead: AtomicUsize::new(0),
             versions: AtomicUsize::new(0),
             cells: AtomicUsize::new(0),
             loads: AtomicU64::new(0),
@@ -109,7 +113,8 @@ impl Pager {
     }
     /// Bytes that stored pages may take: the rest of the budget, and at least a share.
     fn room(&self) -> usize {
-        let taken = self.versions.load(Ordering::Relaxed) + self.unstored.load(Ordering::Relaxed);
+        let held = self.versions.load(Ordering::Relaxed) + self.overhead.load(Ordering::Relaxed);
+        let taken = held + self.unstored.load(Ordering::Relaxed);
         self.budget.saturating_sub(taken).max(self.budget / PAGES_SHARE_MIN)
     }
     fn stored(&self) -> usize {
@@ -132,7 +137,7 @@ impl Pager {
     /// A page came into memory, or was stored while there: the hand meets it from now on.
     pub(crate) fn enter(&self, page: Weak<dyn Evict>) {
         if self.has_budget() {
-            self.clock.lock().ring.push(page);
+            self.clock.lock().ring.push_back(page);
             self.make_room();
         }
     }
@@ -143,20 +148,17 @@ impl Pager {
         }
         // Whoever finds the lock taken finds room being made.
         let Some(mut clock) = self.clock.try_lock() else { return };
-        let Clock { ring, hand } = &mut *clock;
+        let ring = &mut clock.ring;
         let mut turns = ring.len() * ROUNDS_MAX;
-        while turns > 0 && !ring.is_empty() && self.stored() > self.room() {
+        while turns > 0 && self.stored() > self.room() {
             turns -= 1;
-            *hand = if *hand >= ring.len() { 0 } else { *hand };
-            match ring[*hand].upgrade().map(|page| page.turn()) {
-                Some(SweepOutcome::Stays) => *hand += 1,
+            let Some(page) = ring.pop_front() else { return };
+            match page.upgrade().map(|page| page.turn()) {
+                Some(SweepOutcome::Stays) => ring.push_back(page),
                 Some(SweepOutcome::Left) => {
                     self.evictions.fetch_add(1, Ordering::Relaxed);
-                    ring.swap_remove(*hand);
                 }
-                None => {
-                    ring.swap_remove(*hand);
-                }
+                None => {}
             }
         }
     }
@@ -167,7 +169,7 @@ impl Pager {
             page_bytes: bytes(&self.pages),
             unstored_bytes: bytes(&self.unstored),
             pinned_bytes: bytes(&self.pinned),
-            version_bytes: bytes(&self.versions),
+            version_bytes: bytes(&self.versions) + bytes(&self.overhead),
             chunk_versions: bytes(&self.cells),
             loads: self.loads.load(Ordering::Relaxed),
             evictions: self.evictions.load(Ordering::Relaxed),
@@ -198,6 +200,25 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         self.pager.versions.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Bytes that describe pages which may be away, until it is dropped. No checkpoint makes them fewer, so they request none.
+pub(crate) struct OverheadCharge {
+    pager: Arc<Pager>,
+    bytes: usize,
+}
+
+impl OverheadCharge {
+    pub(crate) fn new(pager: &Arc<Pager>, bytes: usize) -> OverheadCharge {
+        pager.overhead.fetch_add(bytes, Ordering::Relaxed);
+        OverheadCharge { pager: pager.clone(), bytes }
+    }
+}
+
+impl Drop for OverheadCharge {
+    fn drop(&mut self) {
+        self.pager.overhead.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -262,6 +283,13 @@ mod tests {
         assert_eq!(pager.room(), 102);
         versions.add(3);
         assert_eq!(pager.room(), 100);
+        // What describes pages takes room, and asks for no checkpoint.
+        let quiet = Pager::new(Some(800));
+        let overhead = OverheadCharge::new(&quiet, 700);
+        assert!(!quiet.wants_checkpoint() && quiet.may_pin(50) && !quiet.may_pin(51));
+        assert_eq!((quiet.room(), quiet.report().version_bytes), (100, 700));
+        drop(overhead);
+        assert_eq!((quiet.room(), quiet.report().version_bytes), (800, 0));
         let report = pager.report();
         assert_eq!((report.page_bytes, report.unstored_bytes, report.version_bytes), (200, 50, 651));
         assert_eq!((report.budget_bytes, report.total_bytes()), (Some(800), 851));

@@ -22,6 +22,12 @@ pub type Fetched = Arc<dyn Fn() + Send + Sync>;
 pub trait ChunkSource: Send + Sync {
     /// The bytes stored under `key`; [`StoreError::Source`] where the medium fails.
     fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError>;
+    /// The bytes of this blob from `at` on, that many of them. They need not be checked: the caller has a checksum of them.
+    fn read_part(&self, key: BlobKey, at: u32, length: u32) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.read(key)?;
+        let part = bytes.get(at as usize..).and_then(|rest| rest.get(..length as usize));
+        part.map(<[u8]>::to_vec).ok_or_else(|| StoreError::corrupt("a blob ends before its part"))
+    }
     /// Does a read wait for another machine?
     fn is_remote(&self) -> bool {
         false

@@ -10,6 +10,7 @@ use crate::StoreError;
 use crate::chunks::chunk::Base;
 use crate::chunks::column::{DICTIONARY_BYTES_READ_MAX, Data, Presence, PropertyRef, StoredColumn};
 use crate::chunks::delta::{Delta, bit};
+use crate::chunks::parts::PartName;
 use crate::paging::page::Pin;
 use crate::paging::pager::Charge;
 use crate::snapshots::collected::split;
@@ -72,7 +73,8 @@ struct ColumnView {
     column: Option<Arc<StoredColumn>>,
     /// The delta, where it changes anything but lists of vertices: the changed vertices are not read here.
     changed: Option<Arc<Delta>>,
-    _pin: Pin<Base>,
+    /// None where the chunk has no such column.
+    _pin: Option<Pin<Base>>,
 }
 
 /// A column of numbers that all vertices have, none of them changed: read directly.
@@ -86,7 +88,11 @@ enum DirectValues {
 }
 
 impl ColumnView {
-    fn new(column: Option<Arc<StoredColumn>>, changed: Option<Arc<Delta>>, pin: Pin<Base>) -> ColumnView {
+    fn new(
+        column: Option<Arc<StoredColumn>>,
+        changed: Option<Arc<Delta>>,
+        pin: Option<Pin<Base>>,
+    ) -> ColumnView {
         let plain = column.as_ref().filter(|_| changed.is_none());
         let numbers = match plain.map(|column| (&column.presence, &column.data)) {
             Some((Presence::All(_), Data::Int(values))) => DirectValues::Integers(values.clone()),
@@ -184,6 +190,10 @@ impl ColumnLayer {
         let (questions, has_refused) = (AtomicU32::new(0), AtomicBool::new(false));
         ColumnLayer { key, cells, texts: Mutex::default(), questions, has_refused, charge }
     }
+    /// One that pins nothing, in the place of one whose pin was refused.
+    pub(crate) fn refused(key: KeyId, chunks: Chunks<'_>) -> ColumnLayer {
+        ColumnLayer { has_refused: AtomicBool::new(true), ..ColumnLayer::new(key, 0, chunks) }
+    }
     pub(crate) fn key(&self) -> KeyId {
         self.key
     }
@@ -204,8 +214,9 @@ impl ColumnLayer {
         let Some(cell) = chunks.directory.get(chunk as ChunkNo) else {
             return Ok(None);
         };
-        let asked = if chunks.pager.may_pin(PIN_ROOM_MIN) { cell.base().pin()? } else { None };
-        let Some((pin, base)) = asked else {
+        let name = PartName::Column(self.key);
+        let pinned = if chunks.pager.may_pin(PIN_ROOM_MIN) { cell.pin_part(name)? } else { None };
+        let Some((pin, base)) = pinned else {
             self.has_refused.store(true, Ordering::Relaxed);
             return Ok(None);
         };

@@ -9,6 +9,7 @@
 
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::column::PropertyRef;
+use crate::chunks::parts::PartName;
 use crate::error::StoreError;
 use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;
@@ -112,7 +113,7 @@ impl GraphRead for Snapshot {
         visit: &mut dyn FnMut(Option<LabelSetId>),
     ) -> Result<(), StoreError> {
         for vertex in vertices {
-            visit(self.seen(*vertex)?.and_then(|(chunk, slot)| chunk.labels(slot)));
+            visit(self.seen(*vertex, PartName::Head)?.and_then(|(chunk, slot)| chunk.labels(slot)));
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 use crate::StoreError;
 use crate::chunks::edge_list::{EdgeList, EdgeRun};
 use crate::chunks::edge_set::{neighbour_of, slot_of};
+use crate::chunks::parts::PartName;
 use crate::chunks::table::Lane;
 use crate::snapshots::collected::{Collected, questions_for_array, split};
 use crate::versions::directory::Chunks;
@@ -120,7 +121,7 @@ impl Layer {
         };
         match cell.views().lane_before(self.lane) {
             Some(view) => Ok(read(view.lane_ref())),
-            None => Ok(read(LaneRef::of(&cell.chunk()?, self.lane))),
+            None => Ok(read(LaneRef::of(&cell.part(PartName::Table(self.lane))?, self.lane))),
         }
     }
     /// The view of a chunk, after enough requests and if the pager has room for it.

@@ -1,13 +1,13 @@
 //! Memory usage of a snapshot.
 
 use crate::Snapshot;
-use crate::chunks::chunk::ChunkRead;
+use crate::chunks::chunk::{Base, ChunkRead};
 use crate::paging::pager::PagingReport;
 
 /// Bytes of a snapshot in memory, by structure; shared parts are counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryReport {
-    /// Chunks loaded.
+    /// Chunks loaded as a whole.
     pub chunks_loaded: usize,
     /// Chunks in all.
     pub chunks: usize,
@@ -36,20 +36,28 @@ impl MemoryReport {
     }
 }
 
+impl MemoryReport {
+    fn add_base(&mut self, base: &Base) {
+        self.adjacency_bytes += base.tables.iter().map(|(_, table)| table.heap_bytes()).sum::<usize>();
+        self.vertex_property_bytes +=
+            base.columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+        self.edge_property_bytes +=
+            base.edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+    }
+}
+
 impl Snapshot {
     /// Bytes in memory, by structure.
     pub fn memory(&self) -> MemoryReport {
         let mut report = MemoryReport { paging: self.root.pager.report(), ..MemoryReport::default() };
         for (_, cell) in self.root.directory.iter() {
             report.chunks += 1;
+            for part in cell.loaded_parts() {
+                report.add_base(&part);
+            }
             let Some(chunk) = cell.loaded() else { continue };
             report.chunks_loaded += 1;
-            report.adjacency_bytes +=
-                chunk.base().tables.iter().map(|(_, table)| table.heap_bytes()).sum::<usize>();
-            report.vertex_property_bytes +=
-                chunk.base().columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
-            report.edge_property_bytes +=
-                chunk.base().edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+            report.add_base(chunk.base());
             report.delta_bytes += chunk.delta().map_or(0, |delta| delta.heap_bytes());
         }
         report.index_bytes = self.root.indexes.iter().map(|(_, index)| index.heap_bytes()).sum();

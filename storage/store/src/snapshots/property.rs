@@ -5,6 +5,7 @@ use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::column::{Picked, PropertyRef, PropertyRun, StoredColumn};
 use crate::chunks::delta::bit;
+use crate::chunks::parts::PartName;
 use crate::snapshots::collected::questions_for_array;
 use crate::snapshots::column_layer::{ColumnLayer, Gathered};
 use crate::snapshots::root::Snapshot;
@@ -288,7 +289,9 @@ impl<'a> PropertyReader<'a> {
                 self.layer = self.snapshot.column_layer(self.key);
             }
             if self.current.is_none() {
-                let Some((chunk, _)) = self.snapshot.locate(vertex)? else { return Ok(false) };
+                let Some((chunk, _)) = self.snapshot.locate(vertex, PartName::Column(self.key))? else {
+                    return Ok(false);
+                };
                 let column = chunk.base().column(self.key).cloned();
                 let shown = self.snapshot.shown_properties(&chunk, vertex.chunk(), self.key)?;
                 self.current = Some(VertexColumn { number: vertex.chunk(), chunk, column, shown });
@@ -384,7 +387,11 @@ impl<'a> EdgePropertyReader<'a> {
             let left = self.current.take().map(|current| (current.number as usize, current));
             self.current = self.kept.exchange(left, number as usize, is_current);
             if self.current.is_none() {
-                let Some(chunk) = self.snapshot.chunk(number)? else { return Ok(false) };
+                let Some(chunk) =
+                    self.snapshot.chunk_part(number, PartName::EdgeColumn(edge_type, self.key))?
+                else {
+                    return Ok(false);
+                };
                 let column = chunk.base().edge_column(edge_type, self.key).cloned();
                 let is_shown = self.snapshot.shows_edge_property(edge, self.key);
                 self.current = Some(EdgeColumn { number, edge_type, chunk, column, is_shown });

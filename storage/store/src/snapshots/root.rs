@@ -4,6 +4,7 @@
 //! errors of reading come from chunks that are loaded on first touch.
 
 use crate::StoreError;
+use crate::chunks::parts::PartName;
 use crate::chunks::table::Lane;
 use crate::indexes::prepared::Prepared;
 use crate::indexes::tree::Index;
@@ -187,13 +188,26 @@ impl Snapshot {
     pub(crate) fn chunk(&self, chunk: ChunkNo) -> Result<Option<ChunkRef<'_>>, StoreError> {
         self.root.directory.get(chunk).map(|cell| cell.chunk()).transpose()
     }
-    /// Chunk and slot of a vertex; none where no vertex could be.
+    /// The chunk of this number with this part of it, if there is one; loads it if need be.
     #[inline]
-    pub(crate) fn locate(&self, vertex: VertexId) -> Result<Option<(ChunkRef<'_>, usize)>, StoreError> {
+    pub(crate) fn chunk_part(
+        &self,
+        chunk: ChunkNo,
+        part: PartName,
+    ) -> Result<Option<ChunkRef<'_>>, StoreError> {
+        self.root.directory.get(chunk).map(|cell| cell.part(part)).transpose()
+    }
+    /// Chunk, with this part of it, and slot of a vertex; none where no vertex could be.
+    #[inline]
+    pub(crate) fn locate(
+        &self,
+        vertex: VertexId,
+        part: PartName,
+    ) -> Result<Option<(ChunkRef<'_>, usize)>, StoreError> {
         if vertex.0 > u32::MAX as u64 {
             return Ok(None);
         }
-        Ok(self.chunk(vertex.chunk())?.map(|chunk| (chunk, vertex.slot() as usize)))
+        Ok(self.chunk_part(vertex.chunk(), part)?.map(|chunk| (chunk, vertex.slot() as usize)))
     }
 
     pub(crate) fn layer(&self, lane: Lane) -> Arc<Layer> {
@@ -216,8 +230,13 @@ impl Snapshot {
             return None;
         }
         let mut columns = self.root.layers.columns.lock();
-        if let Some(layer) = columns.iter().find(|layer| layer.key() == key) {
-            return Some(layer.clone()).filter(|layer| !layer.has_refused());
+        if let Some(layer) = columns.iter_mut().find(|layer| layer.key() == key) {
+            if !layer.has_refused() {
+                return Some(layer.clone());
+            }
+            // No reader uses it any more, so the pages that it pins leave memory with its last reader.
+            *layer = Arc::new(ColumnLayer::refused(key, self.chunks()));
+            return None;
         }
         let layer = Arc::new(ColumnLayer::new(key, self.root.directory.bound(), self.chunks()));
         columns.push(layer.clone());

@@ -11,6 +11,7 @@
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::delta::{SlotBits, bit};
+use crate::chunks::parts::PartName;
 use crate::paging::pager::{Charge, Pager};
 use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;
@@ -510,7 +511,7 @@ impl Snapshot {
     }
     /// The same, looked up.
     fn shows_by_label(&self, vertex: VertexId) -> Result<bool, StoreError> {
-        let set = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        let set = self.locate(vertex, PartName::Head)?.and_then(|(chunk, slot)| chunk.labels(slot));
         Ok(set.is_some_and(|set| self.shows_set(set)))
     }
     /// Is this edge visible, if it exists?
@@ -520,13 +521,17 @@ impl Snapshot {
             && self.shows(edge.source)?
             && self.shows(edge.target)?)
     }
-    /// Chunk and slot of a vertex that is shown.
+    /// Chunk, with this part of it, and slot of a vertex that is shown.
     #[inline]
-    pub(crate) fn seen(&self, vertex: VertexId) -> Result<Option<(ChunkRef<'_>, usize)>, StoreError> {
+    pub(crate) fn seen(
+        &self,
+        vertex: VertexId,
+        part: PartName,
+    ) -> Result<Option<(ChunkRef<'_>, usize)>, StoreError> {
         if self.sight.is_some() && !self.shows(vertex)? {
             return Ok(None);
         }
-        self.locate(vertex)
+        self.locate(vertex, part)
     }
     /// Is this property of a vertex with this label set shown?
     #[inline]

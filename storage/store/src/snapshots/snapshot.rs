@@ -9,6 +9,7 @@ use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::column::PropertyRef;
 use crate::chunks::edge_set::pack;
+use crate::chunks::parts::PartName;
 use crate::chunks::table::Lane;
 use crate::indexes::edges::EdgeRange;
 use crate::indexes::range::{IndexRange, VertexTest};
@@ -28,11 +29,11 @@ use std::sync::Arc;
 impl Snapshot {
     /// Is there such a vertex?
     pub fn exists(&self, vertex: VertexId) -> Result<bool, StoreError> {
-        Ok(self.seen(vertex)?.is_some_and(|(chunk, slot)| chunk.exists(slot)))
+        Ok(self.seen(vertex, PartName::Head)?.is_some_and(|(chunk, slot)| chunk.exists(slot)))
     }
     /// Label set of a vertex; [`StoreError::NoVertex`] where there is none.
     pub fn labels(&self, vertex: VertexId) -> Result<LabelSetId, StoreError> {
-        let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        let labels = self.seen(vertex, PartName::Head)?.and_then(|(chunk, slot)| chunk.labels(slot));
         labels.ok_or(StoreError::NoVertex(vertex))
     }
     /// Label sets that vertices of this chunk may have, hidden ones among them; known without reading the chunk.
@@ -41,12 +42,12 @@ impl Snapshot {
     }
     /// Does the vertex exist and carry this label?
     pub fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, StoreError> {
-        let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        let labels = self.seen(vertex, PartName::Head)?.and_then(|(chunk, slot)| chunk.labels(slot));
         Ok(labels.is_some_and(|set| self.labels_of(set).binary_search(&label).is_ok()))
     }
     /// Does the vertex exist and pass the filter?
     pub fn passes(&self, vertex: VertexId, filter: &LabelFilter) -> Result<bool, StoreError> {
-        let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        let labels = self.seen(vertex, PartName::Head)?.and_then(|(chunk, slot)| chunk.labels(slot));
         Ok(labels.is_some_and(|set| filter.accepts(self.labels_of(set))))
     }
     /// A property of a vertex; null if either is missing.
@@ -60,7 +61,7 @@ impl Snapshot {
         key: KeyId,
         read: impl FnOnce(PropertyRef<'_>) -> R,
     ) -> Result<R, StoreError> {
-        Ok(match self.seen(vertex)? {
+        Ok(match self.seen(vertex, PartName::Column(key))? {
             Some((chunk, slot)) if self.shows_property_at(&chunk, slot, key) => {
                 read(chunk.property(slot, key))
             }
@@ -69,10 +70,10 @@ impl Snapshot {
     }
     /// All properties of a vertex, in key order.
     pub fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let Some((chunk, slot)) = self.seen(vertex)? else { return Ok(Vec::new()) };
-        let mut properties = chunk.properties(slot);
+        let Some((head, slot)) = self.seen(vertex, PartName::Head)? else { return Ok(Vec::new()) };
+        let mut properties = head.cell().properties(slot)?;
         if self.is_restricted() {
-            let set = chunk.labels(slot);
+            let set = head.labels(slot);
             properties.retain(|(key, _)| self.shows_property(set, *key));
         }
         Ok(properties)
@@ -96,7 +97,9 @@ impl Snapshot {
     }
     /// An edge with its ends, if it exists.
     pub fn edge(&self, edge: EdgeId) -> Result<Option<EdgeRef>, StoreError> {
-        let ends = self.chunk(edge.chunk())?.and_then(|chunk| chunk.edge_ends(edge.edge_type(), edge.slot()));
+        let part = PartName::Table(Lane::out(edge.edge_type()));
+        let chunk = self.chunk_part(edge.chunk(), part)?;
+        let ends = chunk.and_then(|chunk| chunk.edge_ends(edge.edge_type(), edge.slot()));
         let found = ends.map(|(slot, target)| EdgeRef {
             id: edge,
             source: VertexId::new(edge.chunk(), slot as Slot),
@@ -109,7 +112,8 @@ impl Snapshot {
     }
     /// Is this very edge there? Cheaper than [`Snapshot::edge`], since the ends are known.
     pub fn edge_exists(&self, edge: EdgeRef) -> Result<bool, StoreError> {
-        let Some((chunk, slot)) = self.seen(edge.source)? else { return Ok(false) };
+        let lane = Lane::out(edge.id.edge_type());
+        let Some((chunk, slot)) = self.seen(edge.source, PartName::Table(lane))? else { return Ok(false) };
         if self.is_restricted() && !self.shows_edge(edge)? {
             return Ok(false);
         }
@@ -117,7 +121,7 @@ impl Snapshot {
             return Ok(false);
         }
         let packed = pack(edge.target.dense(), edge.id.slot());
-        Ok(chunk.has_edge(slot, Lane::out(edge.id.edge_type()), packed))
+        Ok(chunk.has_edge(slot, lane, packed))
     }
     /// A property of an edge; null if it is absent. The value for an edge that is gone is unspecified.
     pub fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, StoreError> {
@@ -130,7 +134,8 @@ impl Snapshot {
         key: KeyId,
         read: impl FnOnce(PropertyRef<'_>) -> R,
     ) -> Result<R, StoreError> {
-        Ok(match self.chunk(edge.chunk())? {
+        let part = PartName::EdgeColumn(edge.edge_type(), key);
+        Ok(match self.chunk_part(edge.chunk(), part)? {
             Some(chunk) if self.shows_edge_property(edge, key) => {
                 read(chunk.edge_property(edge.edge_type(), edge.slot(), key))
             }
@@ -139,9 +144,8 @@ impl Snapshot {
     }
     /// All properties of an edge, in key order.
     pub fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let chunk = self.chunk(edge.chunk())?;
-        let all = chunk.map(|chunk| chunk.edge_properties(edge.edge_type(), edge.slot()));
-        let mut all = all.unwrap_or_default();
+        let Some(cell) = self.root.directory.get(edge.chunk()) else { return Ok(Vec::new()) };
+        let mut all = cell.edge_properties(edge.edge_type(), edge.slot())?;
         all.retain(|(key, _)| self.shows_edge_property(edge, *key));
         Ok(all)
     }
@@ -215,7 +219,7 @@ impl Snapshot {
         filter: &LabelFilter,
         found: &mut Vec<VertexId>,
     ) -> Result<(), StoreError> {
-        let Some(content) = self.chunk(chunk)? else { return Ok(()) };
+        let Some(content) = self.chunk_part(chunk, PartName::Head)? else { return Ok(()) };
         let accepts = |set: LabelSetId| self.shows_set(set) && filter.accepts(self.labels_of(set));
         let shown = self.shown_slots(chunk)?;
         let bits = match shown {

@@ -4,14 +4,15 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta, ChunkRead};
-use crate::chunks::delta::Delta;
+use crate::chunks::delta::{Delta, set_property};
+use crate::chunks::parts::{Part, PartName, Parts, StoredBase};
 use crate::chunks::table::Lane;
 use crate::paging::page::{Page, Pin, Read};
 use crate::paging::pager::Pager;
 use crate::paging::source::BlobKey;
 use crate::versions::joined_view::JoinedView;
 use crate::versions::views::{LaneView, Views};
-use model::EdgeTypeId;
+use model::{EdgeTypeId, KeyId, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -36,7 +37,7 @@ impl Cell {
     /// A version whose base is new.
     pub(crate) fn new(chunk: Chunk, pager: &Arc<Pager>) -> Cell {
         let known = BaseKnown { slot_bound: chunk.meta.slot_bound, live: chunk.meta.live };
-        let page = Page::new(chunk.base, known, pager);
+        let page = Page::new(chunk.base, StoredBase::whole(known, pager), pager);
         Cell::over(page, chunk.meta, chunk.delta)
     }
     /// A version over a base that others share.
@@ -54,7 +55,7 @@ impl Cell {
     }
     pub(crate) fn stored(meta: Arc<ChunkMeta>, blob: BlobKey, pager: &Arc<Pager>) -> Cell {
         let known = BaseKnown { slot_bound: meta.slot_bound, live: meta.live };
-        Cell::over(Page::stored(blob, known, pager), meta, None)
+        Cell::over(Page::stored(blob, StoredBase::whole(known, pager), pager), meta, None)
     }
     pub(crate) fn base(&self) -> &Arc<Page<Base>> {
         &self.base
@@ -70,6 +71,61 @@ impl Cell {
     #[inline]
     pub(crate) fn chunk(&self) -> Result<ChunkRef<'_>, StoreError> {
         Ok(ChunkRef { cell: self, base: self.base.read()? })
+    }
+    /// The chunk, with at least the head and this part of its base; that part alone is loaded where the whole left memory.
+    #[inline]
+    pub(crate) fn part(&self, name: PartName) -> Result<ChunkRef<'_>, StoreError> {
+        let base = match self.base.read_loaded() {
+            Some(base) => base,
+            None => self.read_part(name)?,
+        };
+        Ok(ChunkRef { cell: self, base })
+    }
+    #[cold]
+    fn read_part(&self, name: PartName) -> Result<Read<Base>, StoreError> {
+        match self.stored_part(name) {
+            Some(Part::Page(page)) => page.read(),
+            Some(Part::Resident(base)) => Ok(Read::resident(base)),
+            None => self.base.read(),
+        }
+    }
+    /// The parts of the base, once it was decoded. None where it is read from another machine, which sends the whole.
+    fn parts(&self) -> Option<&Parts> {
+        let parts = self.base.known.parts()?;
+        self.base.pager().source().is_some_and(|source| !source.is_remote()).then_some(parts)
+    }
+    /// The part of a base that was decoded before; none where only the whole can be read.
+    fn stored_part(&self, name: PartName) -> Option<Part<'_>> {
+        let (parts, blob) = (self.parts()?, self.base.blob()?);
+        Some(parts.part(name, blob, self.base.pager()))
+    }
+    /// The parts of the base that can be read by themselves; none while it is in memory as a whole, or only the whole can be read.
+    pub(crate) fn split_names(&self) -> Option<impl Iterator<Item = PartName>> {
+        match self.base.is_loaded() {
+            true => None,
+            false => Some(self.parts()?.names()),
+        }
+    }
+    /// The parts in memory beside the whole.
+    pub(crate) fn loaded_parts(&self) -> impl Iterator<Item = Arc<Base>> {
+        self.parts().into_iter().flat_map(|parts| parts.loaded())
+    }
+    /// Keeps a part of the base in memory, if the pager has room for it: with the whole, where that is in memory and memory is not short. No pin where
+    /// the part is not paged.
+    pub(crate) fn pin_part(&self, name: PartName) -> Result<Option<PinnedPart>, StoreError> {
+        let with_pin = |(pin, base)| (Some(pin), base);
+        let prefers_whole =
+            self.base.is_loaded() && (!self.base.pager().is_pressed() || self.base.is_pinned());
+        if (prefers_whole || self.parts().is_none())
+            && let Some(pinned) = self.base.pin()?
+        {
+            return Ok(Some(with_pin(pinned)));
+        }
+        Ok(match self.stored_part(name) {
+            Some(Part::Page(page)) => page.pin()?.map(with_pin),
+            Some(Part::Resident(base)) => Some((None, Read::resident(base))),
+            None => None,
+        })
     }
     /// The chunk if its base is in memory.
     pub(crate) fn loaded(&self) -> Option<ChunkRef<'_>> {
@@ -117,10 +173,55 @@ impl Drop for Cell {
     }
 }
 
+impl Cell {
+    /// All properties of a vertex, in key order.
+    pub(crate) fn properties(&self, slot: usize) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        let Some(names) = self.split_names() else { return Ok(self.chunk()?.properties(slot)) };
+        // The head knows of changes, which part of them is in no column yet.
+        let mut properties = self.part(PartName::Absent)?.changed_properties(slot);
+        for name in names {
+            let PartName::Column(key) = name else { continue };
+            let chunk = self.part(name)?;
+            set_property(&mut properties, key, chunk.property(slot, key).to_value());
+        }
+        properties.retain(|(_, value)| !value.is_null());
+        Ok(properties)
+    }
+    /// All properties of the edge with this type and slot, in key order.
+    pub(crate) fn edge_properties(
+        &self,
+        edge_type: EdgeTypeId,
+        slot: u32,
+    ) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        let Some(names) = self.split_names() else {
+            return Ok(self.chunk()?.edge_properties(edge_type, slot));
+        };
+        let mut properties = self.part(PartName::Absent)?.changed_edge_properties(edge_type, slot);
+        for name in names {
+            let PartName::EdgeColumn(other, key) = name else { continue };
+            if other == edge_type {
+                let chunk = self.part(name)?;
+                set_property(&mut properties, key, chunk.edge_property(edge_type, slot, key).to_value());
+            }
+        }
+        properties.retain(|(_, value)| !value.is_null());
+        Ok(properties)
+    }
+}
+
+/// A part of a base that stays in memory, with the pin that it needs.
+pub(crate) type PinnedPart = (Option<Pin<Base>>, Read<Base>);
+
 /// A chunk being read: its base stays alive as long as this.
 pub(crate) struct ChunkRef<'a> {
     cell: &'a Cell,
     base: Read<Base>,
+}
+
+impl<'a> ChunkRef<'a> {
+    pub(crate) fn cell(&self) -> &'a Cell {
+        self.cell
+    }
 }
 
 impl ChunkRead for ChunkRef<'_> {
@@ -148,9 +249,9 @@ impl Cell {
             return Ok(Some(view));
         }
         let pager = self.base.pager();
-        let Some((pin, base)) = (if pager.may_pin(PIN_ROOM_MIN) { self.base.pin()? } else { None }) else {
-            return Ok(None);
-        };
+        let name = PartName::Table(lane);
+        let pinned = if pager.may_pin(PIN_ROOM_MIN) { self.pin_part(name)? } else { None };
+        let Some((pin, base)) = pinned else { return Ok(None) };
         let view = Arc::new(LaneView::new(lane, pin, &base, self.delta.as_ref(), pager));
         self.views.add_lane(&view);
         Ok(Some(view))
@@ -164,6 +265,10 @@ impl Cell {
     ) -> Result<Option<Arc<JoinedView>>, StoreError> {
         if let Some(view) = self.views.joined_before(edge_type) {
             return Ok(Some(view));
+        }
+        // Lists are joined only of chunks that are in memory as a whole.
+        if self.split_names().is_some() {
+            return Ok(None);
         }
         let content = self.chunk()?;
         let (out, into) = (Lane::out(edge_type), Lane::into(edge_type));

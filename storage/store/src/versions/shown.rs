@@ -8,6 +8,7 @@
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::delta::SlotBits;
+use crate::chunks::parts::PartName;
 use crate::paging::pager::{Charge, Pager};
 use crate::versions::cell::Cell;
 use model::LabelSetId;
@@ -54,7 +55,7 @@ impl Cell {
         if !pager.may_pin(size_of::<ShownBits>()) {
             return Ok(None);
         }
-        let bits = ShownBits::new(reader, shown_slots(&self.chunk()?, shows), pager);
+        let bits = ShownBits::new(reader, shown_slots(&self.part(PartName::Head)?, shows), pager);
         self.views().add_shown(&bits);
         Ok(Some(bits))
     }

@@ -41,7 +41,7 @@ pub(crate) struct LaneView {
     /// The changed lists by rank, after enough requests.
     ranked: OnceLock<Box<RankedLists>>,
     table: Arc<EdgeTable>,
-    /// Keeps the base in memory; none where there is no chunk.
+    /// Keeps the base in memory; none where there is no chunk or no such lane.
     _pin: Option<Pin<Base>>,
     charge: Option<Charge>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct LaneView {
 impl LaneView {
     pub(crate) fn new(
         lane: Lane,
-        pin: Pin<Base>,
+        pin: Option<Pin<Base>>,
         base: &Base,
         delta: Option<&Arc<Delta>>,
         pager: &Arc<Pager>,
@@ -66,7 +66,7 @@ impl LaneView {
             questions: AtomicU32::new(0),
             ranked: OnceLock::new(),
             table,
-            _pin: Some(pin),
+            _pin: pin,
             charge,
         }
     }

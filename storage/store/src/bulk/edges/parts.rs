@@ -121,6 +121,7 @@ fn copy_base(base: &Base) -> Base {
         columns: base.columns.clone(),
         tables: base.tables.clone(),
         edge_columns: base.edge_columns.clone(),
+        part: base.part,
     }
 }
 
