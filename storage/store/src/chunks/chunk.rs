@@ -13,7 +13,6 @@ use crate::chunks::column::{PropertyRef, StoredColumn};
 use crate::chunks::delta::{Delta, Life, Overrides, SlotBits, VertexDelta, bit, find_property, set_property};
 use crate::chunks::edge_set::{pack, slot_of};
 use crate::chunks::list_delta::ListDelta;
-use crate::chunks::parts::PartName;
 use crate::chunks::table::{EdgeTable, Lane};
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
 use std::sync::Arc;
@@ -52,6 +51,18 @@ impl ChunkMeta {
             self.label_sets.insert(at, labels);
         }
     }
+}
+
+/// A part of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PartName {
+    /// Which vertices exist, and labels that differ from birth. Every part has these.
+    Head,
+    Column(KeyId),
+    Table(Lane),
+    EdgeColumn(EdgeTypeId, KeyId),
+    /// A table or column that the chunk does not have.
+    Absent,
 }
 
 /// The part of a chunk that is only ever replaced whole.

@@ -2,11 +2,11 @@
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer, debug_read_back};
+use crate::chunks::chunk::PartName;
 use crate::chunks::chunk::{Base, BaseKnown, ChunkRead};
 use crate::chunks::column_bytes::{decode_column, encode_column};
 use crate::chunks::compact;
 use crate::chunks::delta::SlotBits;
-use crate::chunks::parts::PartName;
 use crate::chunks::table::{EdgeSlots, EdgeTable, Lane};
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use model::{CHUNK_SLOTS, EdgeTypeId, KeyId, LabelSetId};

@@ -9,28 +9,14 @@
 
 use crate::StoreError;
 use crate::bytes::Reader;
-use crate::chunks::chunk::{Base, BaseKnown};
+use crate::chunks::chunk::{Base, BaseKnown, PartName};
 use crate::chunks::chunk_bytes::{decode_table, decode_whole};
 use crate::chunks::column_bytes::decode_column;
-use crate::chunks::table::Lane;
 use crate::paging::page::{Page, Paged};
 use crate::paging::pager::{OverheadCharge, Pager};
 use crate::paging::source::{BlobKey, ChunkSource};
-use model::{EdgeTypeId, KeyId};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-
-/// A part of a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PartName {
-    /// Which vertices exist, and labels that differ from birth. Every part has these.
-    Head,
-    Column(KeyId),
-    Table(Lane),
-    EdgeColumn(EdgeTypeId, KeyId),
-    /// A table or column that the chunk does not have.
-    Absent,
-}
 
 /// One table or column within the bytes of its chunk.
 struct Section {
@@ -48,7 +34,7 @@ struct Place {
 }
 
 /// The parts of one stored chunk.
-pub(crate) struct Parts {
+pub(crate) struct ChunkParts {
     /// The head alone.
     head: Arc<Base>,
     /// The answer of the head where a part is missing.
@@ -65,24 +51,24 @@ pub(crate) enum Part<'a> {
     Resident(&'a Arc<Base>),
 }
 
-impl Parts {
+impl ChunkParts {
     fn new(
         base: &Base,
         bytes: &[u8],
         mut places: Vec<(PartName, Range<usize>)>,
         pager: &Arc<Pager>,
-    ) -> Parts {
+    ) -> ChunkParts {
         places.sort_by_key(|(name, _)| *name);
         let section = |(name, range): &(PartName, Range<usize>)| {
             let crc = crc32fast::hash(&bytes[range.clone()]);
-            let number = |number: usize| u32::try_from(number).expect("a blob has less than 4 GiB");
-            let place = Place { at: number(range.start), length: number(range.len()), crc };
+            debug_assert!(range.end <= u32::MAX as usize, "a blob has less than 4 GiB");
+            let place = Place { at: range.start as u32, length: range.len() as u32, crc };
             Section { name: *name, place, page: OnceLock::new() }
         };
         let sections: Box<[Section]> = places.iter().map(section).collect();
         let head = Arc::new(base.head());
-        let bytes = size_of::<Parts>() + head.room_bytes() + size_of_val(&*sections);
-        Parts { head, absent: OnceLock::new(), sections, _charge: OverheadCharge::new(pager, bytes) }
+        let bytes = size_of::<ChunkParts>() + head.room_bytes() + size_of_val(&*sections);
+        ChunkParts { head, absent: OnceLock::new(), sections, _charge: OverheadCharge::new(pager, bytes) }
     }
     /// The part of this name of the chunk that is stored as `blob`.
     pub(crate) fn part(&self, name: PartName, blob: BlobKey, pager: &Arc<Pager>) -> Part<'_> {
@@ -127,7 +113,7 @@ pub(crate) enum StoredBase {
 
 /// Where the parts of a chunk are noted, once it was decoded.
 pub(crate) struct PartsSlot {
-    parts: OnceLock<Parts>,
+    parts: OnceLock<ChunkParts>,
     pager: Arc<Pager>,
 }
 
@@ -137,7 +123,7 @@ impl StoredBase {
         let slot = || PartsSlot { parts: OnceLock::new(), pager: pager.clone() };
         StoredBase::Whole(known, pager.has_budget().then(slot))
     }
-    pub(crate) fn parts(&self) -> Option<&Parts> {
+    pub(crate) fn parts(&self) -> Option<&ChunkParts> {
         match self {
             StoredBase::Whole(_, Some(slot)) => slot.parts.get(),
             StoredBase::Whole(_, None) | StoredBase::Part(_) => None,
@@ -163,7 +149,7 @@ impl Paged for Base {
             StoredBase::Whole(known, Some(slot)) => {
                 let mut places = Vec::new();
                 let base = decode_whole(bytes, *known, |name, range| places.push((name, range)))?;
-                slot.parts.get_or_init(|| Parts::new(&base, bytes, places, &slot.pager));
+                slot.parts.get_or_init(|| ChunkParts::new(&base, bytes, places, &slot.pager));
                 Ok(base)
             }
             StoredBase::Part(part) => decode_part(bytes, part),

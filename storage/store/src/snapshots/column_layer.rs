@@ -8,9 +8,9 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::Base;
+use crate::chunks::chunk::PartName;
 use crate::chunks::column::{DICTIONARY_BYTES_READ_MAX, Data, Presence, PropertyRef, StoredColumn};
 use crate::chunks::delta::{Delta, bit};
-use crate::chunks::parts::PartName;
 use crate::paging::page::Pin;
 use crate::paging::pager::Charge;
 use crate::snapshots::collected::split;

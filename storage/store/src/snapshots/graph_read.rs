@@ -8,8 +8,8 @@
 //! Invariant: all answers are of one version of the graph. Cost: a dynamic call for each batch, and one for each entity shown.
 
 use crate::chunks::chunk::ChunkRead;
+use crate::chunks::chunk::PartName;
 use crate::chunks::column::PropertyRef;
-use crate::chunks::parts::PartName;
 use crate::error::StoreError;
 use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;

@@ -7,9 +7,9 @@
 //! snapshot with every request: holding them would make a cycle.
 
 use crate::StoreError;
+use crate::chunks::chunk::PartName;
 use crate::chunks::edge_list::{EdgeList, EdgeRun};
 use crate::chunks::edge_set::{neighbour_of, slot_of};
-use crate::chunks::parts::PartName;
 use crate::chunks::table::Lane;
 use crate::snapshots::collected::{Collected, questions_for_array, split};
 use crate::versions::directory::Chunks;

@@ -3,9 +3,9 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
+use crate::chunks::chunk::PartName;
 use crate::chunks::column::{Picked, PropertyRef, PropertyRun, StoredColumn};
 use crate::chunks::delta::bit;
-use crate::chunks::parts::PartName;
 use crate::snapshots::collected::questions_for_array;
 use crate::snapshots::column_layer::{ColumnLayer, Gathered};
 use crate::snapshots::root::Snapshot;

@@ -4,7 +4,7 @@
 //! errors of reading come from chunks that are loaded on first touch.
 
 use crate::StoreError;
-use crate::chunks::parts::PartName;
+use crate::chunks::chunk::PartName;
 use crate::chunks::table::Lane;
 use crate::indexes::prepared::Prepared;
 use crate::indexes::tree::Index;

@@ -10,8 +10,8 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
+use crate::chunks::chunk::PartName;
 use crate::chunks::delta::{SlotBits, bit};
-use crate::chunks::parts::PartName;
 use crate::paging::pager::{Charge, Pager};
 use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;

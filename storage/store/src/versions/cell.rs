@@ -3,9 +3,9 @@
 //! Versions share the base until a compaction.
 
 use crate::StoreError;
-use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta, ChunkRead};
+use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta, ChunkRead, PartName};
 use crate::chunks::delta::{Delta, set_property};
-use crate::chunks::parts::{Part, PartName, Parts, StoredBase};
+use crate::chunks::parts::{ChunkParts, Part, StoredBase};
 use crate::chunks::table::Lane;
 use crate::paging::page::{Page, Pin, Read};
 use crate::paging::pager::Pager;
@@ -90,7 +90,7 @@ impl Cell {
         }
     }
     /// The parts of the base, once it was decoded. None where it is read from another machine, which sends the whole.
-    fn parts(&self) -> Option<&Parts> {
+    fn parts(&self) -> Option<&ChunkParts> {
         let parts = self.base.known.parts()?;
         self.base.pager().source().is_some_and(|source| !source.is_remote()).then_some(parts)
     }

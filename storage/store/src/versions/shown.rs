@@ -7,8 +7,8 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
+use crate::chunks::chunk::PartName;
 use crate::chunks::delta::SlotBits;
-use crate::chunks::parts::PartName;
 use crate::paging::pager::{Charge, Pager};
 use crate::versions::cell::Cell;
 use model::LabelSetId;
