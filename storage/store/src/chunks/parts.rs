@@ -18,6 +18,9 @@ use crate::paging::source::{BlobKey, ChunkSource};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// Bytes of a chunk whose parts are noted; positions have 32 bits, and a larger blob is stored in pieces.
+const CHUNK_BYTES_MAX: usize = 1 << 30;
+
 /// One table or column within the bytes of its chunk.
 struct Section {
     name: PartName,
@@ -117,6 +120,14 @@ pub(crate) struct PartsSlot {
     pager: Arc<Pager>,
 }
 
+impl PartsSlot {
+    /// Are the parts of a chunk of these bytes noted? Not where they come from another machine, which sends whole chunks.
+    fn notes(&self, bytes: &[u8]) -> bool {
+        let is_remote = self.pager.source().is_some_and(|source| source.is_remote());
+        bytes.len() <= CHUNK_BYTES_MAX && !is_remote
+    }
+}
+
 impl StoredBase {
     /// A whole chunk; its parts are noted only where it may leave memory.
     pub(crate) fn whole(known: BaseKnown, pager: &Arc<Pager>) -> StoredBase {
@@ -145,13 +156,13 @@ impl Paged for Base {
     }
     fn decode(bytes: &[u8], known: &StoredBase) -> Result<Base, StoreError> {
         match known {
-            StoredBase::Whole(known, None) => decode_whole(bytes, *known, |_, _| {}),
-            StoredBase::Whole(known, Some(slot)) => {
+            StoredBase::Whole(known, Some(slot)) if slot.notes(bytes) => {
                 let mut places = Vec::new();
                 let base = decode_whole(bytes, *known, |name, range| places.push((name, range)))?;
                 slot.parts.get_or_init(|| ChunkParts::new(&base, bytes, places, &slot.pager));
                 Ok(base)
             }
+            StoredBase::Whole(known, _) => decode_whole(bytes, *known, |_, _| {}),
             StoredBase::Part(part) => decode_part(bytes, part),
         }
     }
