@@ -3,6 +3,7 @@
 use protocol::Node;
 use std::collections::BTreeMap;
 use std::slice;
+use world::net::split_address;
 
 /// The address of each role, on the network that they share: `host:port`, or `host:port/name` where one process has several.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -55,5 +56,5 @@ impl Addresses {
 
 /// An address without the name of a role.
 pub fn host(address: &str) -> &str {
-    address.split_once('/').map_or(address, |(host, _)| host)
+    split_address(address).0
 }

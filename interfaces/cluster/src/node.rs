@@ -6,7 +6,7 @@ use protocol::{Timing, Truth};
 use std::path::PathBuf;
 use std::sync::Arc;
 use world::disk::RealDisk;
-use world::net::{Cover, NetError, TcpNet};
+use world::net::{Cover, NetError, TcpNet, split_address};
 
 /// How soon a process that is lost is noticed. A process of a busy machine may be silent for a second.
 const TIMING: Timing = Timing { heartbeat_us: 100_000, lease_us: 3_000_000, resend_us: 10_000, tau_us: None };
@@ -134,7 +134,7 @@ impl RunningNode {
         for RoleParts { role, .. } in &roles {
             let address = role.address(addresses).unwrap_or_default();
             let end = match ends.first() {
-                Some(first) => first.beside(address.split_once('/').map_or("", |(_, name)| name))?,
+                Some(first) => first.beside(split_address(address).1)?,
                 None => {
                     let bind = bind.unwrap_or(address);
                     TcpNet::published(bind, Some(address), &credentials.secret, cover.clone())?

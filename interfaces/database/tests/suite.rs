@@ -43,4 +43,5 @@ mod spill;
 mod standing;
 mod tablets;
 mod trail_ends;
+mod walks;
 mod whole_graph;

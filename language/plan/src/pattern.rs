@@ -46,6 +46,13 @@ pub struct PatternEdge {
     pub run: Option<Run>,
 }
 
+impl PatternEdge {
+    /// Whether it must differ from the other edges of its pattern: shortest paths and walks stand apart from that.
+    pub fn is_distinct(&self) -> bool {
+        self.run.as_ref().is_none_or(|run| run.selector == Selector::Every && run.mode != PathMode::Walk)
+    }
+}
+
 /// A hint on the order in which a pattern is found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OrderHint {

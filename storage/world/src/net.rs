@@ -19,7 +19,7 @@ pub use frames::{
     Arrived, CONNECTIONS_MAX, FRAME_BYTES_MAX, INBOX_FRAMES_MAX, PEER_FRAMES_MAX, PEERS_MAX, QUEUED_BYTES_MAX,
 };
 pub use sim::{NetFaults, SimNet};
-pub use tcp::{Cover, TcpNet, Wire, announcing_since_ns};
+pub use tcp::{Cover, TcpNet, Wire, announcing_since_ns, split_address};
 
 /// Why there is no network.
 #[derive(Debug)]

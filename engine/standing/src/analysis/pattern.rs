@@ -297,14 +297,12 @@ fn home(run: &Run, sets: bool) -> Result<SourceStart, StandingError> {
 
 /// All single edges of a pattern are distinct; a run that could meet one of them, or another run, would have to remember its edges.
 fn distinct_edges(pattern: &Pattern) -> Result<Option<Expr>, StandingError> {
-    let every = |edge: &&PatternEdge| {
-        edge.run.as_ref().is_some_and(|run| run.selector == Selector::Every && run.mode != PathMode::Walk)
-    };
+    let every = |edge: &&PatternEdge| edge.run.is_some() && edge.is_distinct();
     let meets =
         |a: &[Name], b: &[Name]| a.is_empty() || b.is_empty() || a.iter().any(|name| b.contains(name));
     for (number, run) in pattern.edges.iter().enumerate().filter(|(_, edge)| every(edge)) {
         let others = pattern.edges.iter().enumerate().filter(|(other, _)| *other != number);
-        let mut others = others.filter(|(_, edge)| edge.run.is_none() || every(edge));
+        let mut others = others.filter(|(_, edge)| edge.is_distinct());
         if others.any(|(_, edge)| meets(&run.types, &edge.types)) {
             return Err(StandingError::unsupported_but(
                 "a variable-length relationship beside others of its type in one MATCH",

@@ -1,10 +1,8 @@
 //! `MATCH`, `OPTIONAL MATCH` and `UNWIND`: the clauses that bring rows.
 
-use std::collections::HashMap;
-
 use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
-use plan::pattern::{OrderHint, PathMode, Pattern};
+use plan::pattern::{OrderHint, PathMode, Pattern, PatternEdge, PatternVertex};
 use plan::procedures::LOAD_CSV;
 use plan::scope::{InstanceOrder, ScopeHint};
 use plan::{Plan, Vars};
@@ -40,19 +38,10 @@ impl Lowerer<'_> {
         (self.scope_hint, self.scope_rank) = (None, None);
         self.hints.extend(clause.hints.iter().filter_map(hint_text));
         if clause.repeatable_elements {
-            if clause.optional {
-                let span = clause.patterns[0].span;
-                return fail(
-                    ErrorKind::NotSupported,
-                    "OPTIONAL MATCH REPEATABLE ELEMENTS is not supported",
-                    span,
-                );
-            }
-            repeatable(matched, rows);
-        } else {
-            let hints = self.order_hints(&clause.hints, rows);
-            find(matched, clause.optional, hints, rows);
+            repeat_elements(&mut matched);
         }
+        let hints = self.order_hints(&clause.hints, rows);
+        find(matched, clause.optional, hints, rows);
         Ok(())
     }
 
@@ -142,26 +131,23 @@ impl Lowerer<'_> {
 }
 
 /// Puts a pattern on top of the rows, and the names computed from it.
-pub(super) fn find(matched: Matched, optional: bool, hints: Vec<OrderHint>, rows: &mut Rows) {
-    let Matched { pattern, computed, searches, rounds } = matched;
-    if searches.is_empty() && rounds.is_empty() {
+pub(super) fn find(mut matched: Matched, optional: bool, hints: Vec<OrderHint>, rows: &mut Rows) {
+    let computed = std::mem::take(&mut matched.computed);
+    if matched.is_one_pattern() {
+        let pattern = matched.pattern;
         rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional, hints }));
     } else if optional {
-        let inner = searched(Plan::Argument(Vec::new()), (pattern, hints), searches, rounds);
+        let inner = found(Plan::Argument(Vec::new()), matched, hints);
         rows.plan = optionally(rows.plan.take(), inner);
     } else {
-        rows.plan = searched(rows.plan.take(), (pattern, hints), searches, rounds);
+        rows.plan = found(rows.plan.take(), matched, hints);
     }
     compute(computed, rows);
 }
 
-/// A pattern with searches behind it. Conditions on results of a search are tested behind them all.
-fn searched(
-    input: Plan,
-    (mut pattern, hints): (Pattern, Vec<OrderHint>),
-    searches: Vec<ExpandPattern>,
-    rounds: Vec<Rounds>,
-) -> Plan {
+/// Patterns with searches behind them. Conditions on results of a search are tested behind them all.
+fn found(input: Plan, matched: Matched, mut hints: Vec<OrderHint>) -> Plan {
+    let Matched { mut pattern, repeating, searches, rounds, .. } = matched;
     let made: Vars = searches
         .iter()
         .flat_map(|search| {
@@ -174,14 +160,16 @@ fn searched(
     let (mut late, early): (Vec<Expr>, Vec<Expr>) = pattern.predicates.into_iter().partition(reads);
     pattern.predicates = early;
     let trails = searches.iter().filter(|search| search.mode == PathMode::Trail).map(|search| search.edges);
-    let trails: Vec<Var> = pattern.edges.iter().map(|edge| edge.variable).chain(trails).collect();
-    if trails.len() > 1 {
-        late.push(Expr::EdgesDistinct(trails));
+    let edges = pattern.edges.iter().filter(|edge| edge.is_distinct() && !repeating.contains(&edge.variable));
+    let distinct: Vec<Var> = edges.map(|edge| edge.variable).chain(trails.clone()).collect();
+    if distinct.len() > 1 && trails.count() > 0 {
+        late.push(Expr::EdgesDistinct(distinct));
     }
-    let mut plan = match pattern.vertices.is_empty() && pattern.predicates.is_empty() {
-        true => input,
-        false => Plan::Match(Box::new(Match { input, pattern, optional: false, hints })),
-    };
+    let mut plan = input;
+    for pattern in split(pattern, &repeating) {
+        let hints = std::mem::take(&mut hints);
+        plan = Plan::Match(Box::new(Match { input: plan, pattern, optional: false, hints }));
+    }
     for search in searches {
         plan = Plan::ExpandPattern(Box::new(ExpandPattern { input: plan, ..search }));
     }
@@ -192,6 +180,35 @@ fn searched(
         return plan;
     }
     Plan::Filter(Box::new(Filter { input: plan, predicate: Expr::all(late) }))
+}
+
+/// A pattern as several, since edges are distinct within a pattern only: each edge that may repeat has one of its own, behind that of all others.
+/// They are ordered together. A condition stands with the last pattern that it reads a variable of.
+fn split(pattern: Pattern, repeating: &Vars) -> Vec<Pattern> {
+    let Pattern { vertices, edges, predicates } = pattern;
+    let (apart, together): (Vec<_>, Vec<_>) =
+        edges.into_iter().partition(|edge| repeating.contains(&edge.variable));
+    let ends = |edges: &[PatternEdge]| edges.iter().flat_map(|edge| [edge.from, edge.to]).collect::<Vars>();
+    let (of_apart, of_together) = (ends(&apart), ends(&together));
+    let is_of_first = |var: Var| of_together.contains(&var) || !of_apart.contains(&var);
+    let first = vertices.iter().filter(|vertex| is_of_first(vertex.variable)).cloned().collect();
+    let mut patterns = vec![Pattern { vertices: first, edges: together, predicates: Vec::new() }];
+    for edge in apart {
+        let is_end = |vertex: &&PatternVertex| [edge.from, edge.to].contains(&vertex.variable);
+        let vertices = vertices.iter().filter(is_end).cloned().collect();
+        patterns.push(Pattern { vertices, edges: vec![edge], predicates: Vec::new() });
+    }
+    for predicate in predicates {
+        let read = predicate.free_variables();
+        let makes = |pattern: &Pattern| {
+            let vertices = pattern.vertices.iter().map(|vertex| vertex.variable);
+            vertices.chain(pattern.edges.iter().map(|edge| edge.variable)).any(|var| read.contains(&var))
+        };
+        let last = patterns.iter().rposition(makes).unwrap_or(0);
+        patterns[last].predicates.push(predicate);
+    }
+    patterns.retain(|pattern| *pattern != Pattern::default());
+    patterns
 }
 
 /// Runs `inner`, which starts from `Argument`, for each row; a row without any is kept with nulls.
@@ -235,57 +252,20 @@ pub(super) fn compute(computed: Vec<(String, plan::Var, plan::Expr)>, rows: &mut
     rows.plan = Plan::Extend(Box::new(Extend { input: rows.plan.take(), items }));
 }
 
-/// `REPEATABLE ELEMENTS`: one pattern an edge, because edges are distinct within a pattern only.
-fn repeatable(matched: Matched, rows: &mut Rows) {
-    let Matched { pattern: Pattern { vertices, edges, mut predicates }, computed, searches, rounds } =
-        matched;
-    let first = Pattern { vertices: vertices.clone(), edges: Vec::new(), predicates: Vec::new() };
-    let mut patterns = Vec::new();
-    let joined: Vars = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
-    let by_variable: HashMap<Var, usize> =
-        vertices.iter().enumerate().map(|(at, vertex)| (vertex.variable, at)).collect();
-    let alone: Vec<_> =
-        first.vertices.into_iter().filter(|vertex| !joined.contains(&vertex.variable)).collect();
-    if !alone.is_empty() {
-        patterns.push(Pattern { vertices: alone, ..Pattern::default() });
-    }
-    for mut edge in edges {
-        if let Some(run) = &mut edge.run {
-            run.mode = if run.mode == PathMode::Trail { PathMode::Walk } else { run.mode };
+/// `REPEATABLE ELEMENTS`: every path is a walk.
+fn repeat_elements(matched: &mut Matched) {
+    for edge in &mut matched.pattern.edges {
+        match &mut edge.run {
+            Some(run) if run.mode == PathMode::Trail => run.mode = PathMode::Walk,
+            Some(_) => {}
+            None => matched.repeating.add(edge.variable),
         }
-        let mut ends: Vec<usize> =
-            [edge.from, edge.to].iter().filter_map(|end| by_variable.get(end).copied()).collect();
-        ends.sort_unstable();
-        ends.dedup();
-        patterns.push(Pattern {
-            vertices: ends.into_iter().map(|at| vertices[at].clone()).collect(),
-            edges: vec![edge],
-            predicates: Vec::new(),
-        });
     }
-    let last = if searches.is_empty() && rounds.is_empty() { patterns.pop() } else { None };
-    if let Some(mut last) = last {
-        last.predicates = std::mem::take(&mut predicates);
-        patterns.push(last);
+    for search in &mut matched.searches {
+        if search.mode == PathMode::Trail {
+            search.mode = PathMode::Walk;
+        }
     }
-    for pattern in patterns {
-        rows.plan = Plan::Match(Box::new(Match {
-            input: rows.plan.take(),
-            pattern,
-            optional: false,
-            hints: Vec::new(),
-        }));
-    }
-    if !searches.is_empty() || !rounds.is_empty() {
-        let walk = |search: ExpandPattern| match search.mode {
-            PathMode::Trail => ExpandPattern { mode: PathMode::Walk, ..search },
-            _ => search,
-        };
-        let pattern = Pattern { predicates, ..Pattern::default() };
-        let searches = searches.into_iter().map(walk).collect();
-        rows.plan = searched(rows.plan.take(), (pattern, Vec::new()), searches, rounds);
-    }
-    compute(computed, rows);
 }
 
 /// The parts of a hint other than an order that is read from rows.

@@ -7,7 +7,7 @@
 use plan::algebra::ExpandPattern;
 use plan::expr::{BinaryOperator, Expr, Quantifier, Var};
 use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
-use plan::{Function, LabelExpr};
+use plan::{Function, LabelExpr, Vars};
 
 use super::dynamic::is_dynamic;
 use super::repeat;
@@ -27,12 +27,22 @@ use text::Span;
 /// A lowered pattern.
 pub(crate) struct Matched {
     pub pattern: Pattern,
+    /// Single edges that may be the same as any other: those of walks.
+    pub repeating: Vars,
     /// Names that are computed from found entities: paths, and the lists of groups.
     pub computed: Vec<(String, Var, Expr)>,
     /// Paths that are searched behind the pattern, in order; their inputs are yet to be filled in.
     pub searches: Vec<ExpandPattern>,
     /// Repeated groups that are run behind them.
     pub rounds: Vec<repeat::Rounds>,
+}
+
+impl Matched {
+    /// Whether one pattern says it all.
+    pub fn is_one_pattern(&self) -> bool {
+        let is_distinct = self.repeating.is_empty() || self.pattern.edges.len() < 2;
+        is_distinct && self.searches.is_empty() && self.rounds.is_empty()
+    }
 }
 
 /// Whether a pattern may bring new names: patterns that are predicates may not.
@@ -56,6 +66,7 @@ pub(super) enum Condition<'a> {
 #[derive(Default)]
 pub(super) struct Building<'a> {
     pub pattern: Pattern,
+    pub repeating: Vars,
     pub computed: Vec<(String, Var, Expr)>,
     pub conditions: Vec<Condition<'a>>,
     pub searches: Vec<ExpandPattern>,
@@ -113,8 +124,8 @@ impl Lowerer<'_> {
             }
         }
         let searches = building.searches.into_iter().map(search::in_walking_order).collect();
-        let (pattern, computed, rounds) = (building.pattern, building.computed, building.rounds);
-        Ok(Matched { pattern, computed, searches, rounds })
+        let Building { pattern, repeating, computed, rounds, .. } = building;
+        Ok(Matched { pattern, repeating, computed, searches, rounds })
     }
 
     fn path<'a>(
@@ -233,6 +244,9 @@ impl Lowerer<'_> {
         if run.as_ref().is_some_and(excludes_cycles) {
             let differ = Expr::binary(BinaryOperator::NotEqual, Expr::Variable(from), Expr::Variable(to));
             building.pattern.predicates.push(differ);
+        }
+        if path.mode == Some(ast::PathMode::Walk) && run.is_none() {
+            building.repeating.add(var);
         }
         building.pattern.edges.push(PatternEdge { variable: var, from, to, types, direction, run });
         building.conditions.push(Condition::Edge(building.pattern.edges.len() - 1, step));

@@ -71,7 +71,7 @@ pub(super) fn needs_search(path: &PathPattern) -> bool {
         }
         _ => true,
     };
-    let strict = !matches!(path.mode, None | Some(ast::PathMode::Trail));
+    let strict = matches!(path.mode, Some(ast::PathMode::Acyclic | ast::PathMode::Simple));
     long || chosen || pieces.name.is_some() || (strict && edges > 1)
 }
 

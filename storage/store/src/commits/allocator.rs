@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::id::{CHUNK_COUNT_MAX, EDGE_SLOT_COUNT_MAX};
 use model::{CHUNK_SLOTS, ChunkNo, EdgeId, EdgeTypeId, LabelSetId, Slot, VertexId};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// Locks over which edge counters are spread, so that writers of different chunks rarely meet.
@@ -33,8 +33,32 @@ struct Vertices {
     next_chunk: ChunkNo,
     /// By label set and lane; one lane where there is one writer.
     open: HashMap<(LabelSetId, u32), OpenChunk, FixedState>,
+    /// Leased chunks by lane that nobody needed any more when they came: at most one for each writer that waits at a time.
+    spare: Vec<(u32, ChunkNo)>,
     /// Vertices handed out so far.
     count: u64,
+}
+
+impl Vertices {
+    /// A vertex of the open chunk, if that has room.
+    fn take(&mut self, key: (LabelSetId, u32)) -> Option<VertexId> {
+        let open = self.open.get_mut(&key)?;
+        if let Some(vertex) = open.returned.pop() {
+            return Some(vertex);
+        }
+        if open.next == CHUNK_SLOTS {
+            return None;
+        }
+        open.next += 1;
+        Some(VertexId::new(open.chunk, (open.next - 1) as Slot))
+    }
+    fn has_room(&self, key: (LabelSetId, u32)) -> bool {
+        self.open.get(&key).is_some_and(|open| open.next < CHUNK_SLOTS || !open.returned.is_empty())
+    }
+    fn take_spare(&mut self, lane: u32) -> Option<ChunkNo> {
+        let at = self.spare.iter().position(|(of, _)| *of == lane)?;
+        Some(self.spare.swap_remove(at).1)
+    }
 }
 
 #[derive(Default)]
@@ -93,13 +117,13 @@ impl Allocator {
         counter.next += 1;
         Ok(EdgeId::new(chunk, edge_type, slot as u32))
     }
-    /// A chunk for vertices with one set of labels.
-    fn open_chunk(&self, next_chunk: &mut ChunkNo, lane: u32) -> Result<OpenChunk, StoreError> {
-        let chunk = match &self.writer {
-            Some(writer) => writer.leases.take(lane)?,
-            None => take_chunks(next_chunk, 1)?,
-        };
-        Ok(OpenChunk { chunk, ..OpenChunk::default() })
+    /// A chunk for new vertices. A lease is waited for while others go on.
+    fn new_chunk(&self, vertices: &mut MutexGuard<'_, Vertices>, lane: u32) -> Result<ChunkNo, StoreError> {
+        let Some(writer) = &self.writer else { return take_chunks(&mut vertices.next_chunk, 1) };
+        match vertices.take_spare(lane) {
+            Some(chunk) => Ok(chunk),
+            None => MutexGuard::unlocked(vertices, || writer.leases.take(lane)),
+        }
     }
     /// An allocator for an empty store.
     pub fn new() -> Allocator {
@@ -133,23 +157,22 @@ impl Allocator {
     /// An id for a vertex born with these labels.
     pub fn vertex(&self, labels: LabelSetId) -> Result<VertexId, StoreError> {
         let mut vertices = self.vertices.lock();
-        let Vertices { next_chunk, open, count } = &mut *vertices;
         let lane = self.writer.as_ref().map_or(0, |writer| {
-            *count += 1;
-            (*count / LANE_RUN % u64::from(writer.lanes)) as u32
+            vertices.count += 1;
+            (vertices.count / LANE_RUN % u64::from(writer.lanes)) as u32
         });
-        let open = match open.entry((labels, lane)) {
-            hashbrown::hash_map::Entry::Occupied(open) => open.into_mut(),
-            hashbrown::hash_map::Entry::Vacant(place) => place.insert(self.open_chunk(next_chunk, lane)?),
-        };
-        if let Some(vertex) = open.returned.pop() {
-            return Ok(vertex);
+        loop {
+            if let Some(vertex) = vertices.take((labels, lane)) {
+                return Ok(vertex);
+            }
+            let chunk = self.new_chunk(&mut vertices, lane)?;
+            match vertices.has_room((labels, lane)) {
+                true => vertices.spare.push((lane, chunk)),
+                false => {
+                    vertices.open.insert((labels, lane), OpenChunk { chunk, ..OpenChunk::default() });
+                }
+            }
         }
-        if open.next == CHUNK_SLOTS {
-            *open = self.open_chunk(next_chunk, lane)?;
-        }
-        open.next += 1;
-        Ok(VertexId::new(open.chunk, (open.next - 1) as Slot))
     }
     /// An id for an edge of this type that starts at `source`.
     pub fn edge(&self, source: VertexId, edge_type: EdgeTypeId) -> Result<EdgeId, StoreError> {
@@ -195,8 +218,7 @@ impl Allocator {
     /// Makes the rest of a chunk taken by [`Allocator::take_chunks`] the open one of its label set, unless one is open.
     pub(crate) fn reopen(&self, labels: LabelSetId, chunk: ChunkNo, next: usize) {
         let mut vertices = self.vertices.lock();
-        let has_room = vertices.open.get(&(labels, 0)).is_some_and(|open| open.next < CHUNK_SLOTS);
-        if next < CHUNK_SLOTS && !has_room {
+        if next < CHUNK_SLOTS && !vertices.has_room((labels, 0)) {
             vertices.open.insert((labels, 0), OpenChunk { chunk, next, returned: Vec::new() });
         }
     }

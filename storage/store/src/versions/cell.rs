@@ -89,10 +89,9 @@ impl Cell {
             None => self.base.read(),
         }
     }
-    /// The parts of the base, once it was decoded. None where it is read from another machine, which sends the whole.
+    /// The parts of the base, once it was decoded. None where it is read from another machine, which sends the whole: they are not noted there.
     fn parts(&self) -> Option<&ChunkParts> {
-        let parts = self.base.known.parts()?;
-        self.base.pager().source().is_some_and(|source| !source.is_remote()).then_some(parts)
+        self.base.known.parts()
     }
     /// The part of a base that was decoded before; none where only the whole can be read.
     fn stored_part(&self, name: PartName) -> Option<Part<'_>> {

@@ -98,8 +98,8 @@ impl TcpNet {
         cover: Option<Arc<dyn Cover>>,
     ) -> Result<TcpNet, NetError> {
         let failed = |error| NetError::Listen(address.to_string(), error);
-        let name = split(published.unwrap_or(address)).1;
-        let resolved = resolve(split(address).0).map_err(failed)?;
+        let name = split_address(published.unwrap_or(address)).1;
+        let resolved = resolve(split_address(address).0).map_err(failed)?;
         if secret.is_empty() && cover.is_none() && !resolved.ip().is_loopback() {
             return Err(NetError::NeedsSecret(address.to_string()));
         }
@@ -109,7 +109,7 @@ impl TcpNet {
         }
         let listener = Arc::new(TcpListener::bind(resolved).map_err(failed)?);
         let local = listener.local_addr().map_err(failed)?.to_string();
-        let address = published.map_or(local, |published| split(published).0.to_string());
+        let address = published.map_or(local, |published| split_address(published).0.to_string());
         let shared = Arc::new(Shared { secret: secret.to_vec(), cover, ..Shared::default() });
         let (heard, inner) = (listener.clone(), shared.clone());
         let accepting =
@@ -150,7 +150,7 @@ impl TcpNet {
         if let Some(destination) = destinations.get(to) {
             return Some(destination.clone());
         }
-        let (host, name) = split(to);
+        let (host, name) = split_address(to);
         if destinations.len() >= PEERS_MAX || name.len() > NAME_BYTES_MAX {
             return None;
         }
@@ -282,7 +282,7 @@ fn note<T>(list: &Mutex<Vec<Arc<T>>>, one: Arc<T>) {
     }
 }
 
-/// An address without its name, and the name.
-fn split(address: &str) -> (&str, &str) {
+/// An address without its name, and the name; empty where it has none.
+pub fn split_address(address: &str) -> (&str, &str) {
     address.split_once('/').unwrap_or((address, ""))
 }

@@ -76,10 +76,9 @@ pub fn run(path: &Path, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Vertices by distance from a source, without itself.
+/// Vertices by distance from a source; itself by its shortest cycle, as `shortestPath` has it.
 fn levels(edges: &[VecDeque<u32>], source: u32) -> BTreeMap<i64, isize> {
     let (mut seen, mut frontier, mut found) = (vec![false; edges.len()], vec![source], BTreeMap::new());
-    seen[source as usize] = true;
     for level in 1.. {
         let mut next = Vec::new();
         for target in frontier.iter().flat_map(|vertex| &edges[*vertex as usize]) {

@@ -7,7 +7,7 @@ use super::ways::{Fork, INPUT, Set, Side, Start, VertexBinding};
 use crate::cost;
 use crate::estimate::Known;
 use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, Var};
-use crate::pattern::{PathMode, PatternEdge, PatternVertex, Selector};
+use crate::pattern::{PatternEdge, PatternVertex, Selector};
 use crate::statistics::Planning;
 use crate::vars::Vars;
 use model::Direction;
@@ -117,15 +117,11 @@ impl Edge {
     }
 }
 
-/// Could these two be, or contain, the same edge, and must not? Shortest paths and walks stand apart from relationship uniqueness.
+/// Could these two be, or contain, the same edge, and must not?
 pub(super) fn may_coincide(a: &Edge, b: &Edge) -> bool {
-    let counts = |edge: &Edge| match &edge.pattern.run {
-        None => true,
-        Some(run) => run.selector == Selector::Every && run.mode != PathMode::Walk,
-    };
     let (some, others) = (&a.pattern.types, &b.pattern.types);
     let overlap = some.is_empty() || others.is_empty() || some.iter().any(|name| others.contains(name));
-    a.group == b.group && counts(a) && counts(b) && overlap
+    a.group == b.group && a.pattern.is_distinct() && b.pattern.is_distinct() && overlap
 }
 
 impl<'a> Problem<'a> {
