@@ -81,7 +81,8 @@ impl Graph {
 }
 
 fn random_steps(chance: &mut Chance) -> Vec<Step> {
-    let step = |chance: &mut Chance| (chance.below(3) as usize, [None, Some(0), Some(1)][chance.below(3) as usize]);
+    let step =
+        |chance: &mut Chance| (chance.below(3) as usize, [None, Some(0), Some(1)][chance.below(3) as usize]);
     (0..1 + chance.below(4)).map(|_| step(chance)).collect()
 }
 

@@ -312,14 +312,20 @@ impl<'a> Reader<'a> {
     }
     /// This many integers.
     pub(crate) fn uint32s(&mut self, count: usize) -> Result<Box<[u32]>, StoreError> {
+        let mut all = Vec::new();
+        self.append_uint32s(count, &mut all)?;
+        Ok(all.into())
+    }
+    /// Appends this many integers.
+    pub(crate) fn append_uint32s(&mut self, count: usize, all: &mut Vec<u32>) -> Result<(), StoreError> {
         if count > self.left() {
             return Err(self.fail("ends early"));
         }
-        let mut all = Vec::with_capacity(count);
+        all.reserve(count);
         for _ in 0..count {
             all.push(self.uint32()?);
         }
-        Ok(all.into())
+        Ok(())
     }
     fn uint32_slowly(&mut self) -> Result<u32, StoreError> {
         let value = self.uint()?;

@@ -13,8 +13,8 @@ use crate::chunks::column::{PropertyRef, StoredColumn};
 use crate::chunks::delta::{Delta, Life, Overrides, SlotBits, VertexDelta, bit, find_property, set_property};
 use crate::chunks::edge_set::{pack, slot_of};
 use crate::chunks::list_delta::ListDelta;
-use crate::chunks::table::{EdgeTable, Lane};
-use model::{EdgeTypeId, KeyId, LabelSetId, Value};
+use crate::chunks::table::{EdgeTable, GROUP_SLOTS, Lane};
+use model::{EdgeTypeId, KeyId, LabelSetId, Slot, Value};
 use std::sync::Arc;
 
 /// The part of a chunk that is known before it is loaded.
@@ -60,9 +60,18 @@ pub(crate) enum PartName {
     Head,
     Column(KeyId),
     Table(Lane),
+    /// The lists of a group of slots of a table, or more of it.
+    Lists(Lane, u8),
     EdgeColumn(EdgeTypeId, KeyId),
     /// A table or column that the chunk does not have.
     Absent,
+}
+
+impl PartName {
+    /// The lists of the group that this slot is in.
+    pub(crate) fn lists(lane: Lane, slot: Slot) -> PartName {
+        PartName::Lists(lane, (usize::from(slot) / GROUP_SLOTS) as u8)
+    }
 }
 
 /// The part of a chunk that is only ever replaced whole.
@@ -106,8 +115,10 @@ impl Base {
     fn holds(&self, name: PartName) -> bool {
         self.part.is_none_or(|part| part == name || part == PartName::Absent)
     }
+    /// The lists of a lane: of all slots, or of the group that it is the part of.
     pub(crate) fn table(&self, lane: Lane) -> Option<&Arc<EdgeTable>> {
-        debug_assert!(self.holds(PartName::Table(lane)), "{lane:?} of {:?}", self.part);
+        let is_group = matches!(self.part, Some(PartName::Lists(of, _)) if of == lane);
+        debug_assert!(is_group || self.holds(PartName::Table(lane)), "{lane:?} of {:?}", self.part);
         self.tables.binary_search_by_key(&lane, |(other, _)| *other).ok().map(|at| &self.tables[at].1)
     }
     pub(crate) fn column(&self, key: KeyId) -> Option<&Arc<StoredColumn>> {

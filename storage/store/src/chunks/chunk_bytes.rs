@@ -7,7 +7,7 @@ use crate::chunks::chunk::{Base, BaseKnown, ChunkRead};
 use crate::chunks::column_bytes::{decode_column, encode_column};
 use crate::chunks::compact;
 use crate::chunks::delta::SlotBits;
-use crate::chunks::table::{EdgeSlots, EdgeTable, Lane};
+use crate::chunks::table::{EdgeSlots, EdgeTable, GROUP_SLOTS, GROUPS_MAX, Lane};
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use model::{CHUNK_SLOTS, EdgeTypeId, KeyId, LabelSetId};
 use std::ops::Range;
@@ -55,14 +55,14 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
 
 /// Inverse of [`encode`]; `known` is the manifest's entry of the chunk.
 pub(crate) fn decode(bytes: &[u8], known: BaseKnown) -> Result<Base, StoreError> {
-    decode_whole(bytes, known, |_, _| {})
+    decode_whole(bytes, known, |_, _, _| {})
 }
 
-/// As [`decode`]; shows `found` where each table and column lies in `bytes`.
+/// As [`decode`]; shows `found` where each table and column lies in `bytes`, and the groups of a table.
 pub(crate) fn decode_whole(
     bytes: &[u8],
     known: BaseKnown,
-    mut found: impl FnMut(PartName, Range<usize>),
+    mut found: impl FnMut(PartName, Range<usize>, Option<TablePlaces>),
 ) -> Result<Base, StoreError> {
     let reader = &mut Reader::checked(bytes, "chunk")?;
     if reader.raw(4)? != MAGIC || reader.byte()? != VERSION {
@@ -90,7 +90,7 @@ pub(crate) fn decode_whole(
         let key = KeyId(reader.uint32()?);
         let begin = reader.position();
         let column = Arc::new(decode_column(reader)?);
-        found(PartName::Column(key), begin..reader.position());
+        found(PartName::Column(key), begin..reader.position(), None);
         Ok((key, column))
     })?;
     let tables = decode_list(reader, |reader| {
@@ -99,15 +99,15 @@ pub(crate) fn decode_whole(
             return Err(reader.fail("edge type outside its bounds"));
         }
         let begin = reader.position();
-        let table = Arc::new(decode_table(reader)?);
-        found(PartName::Table(lane), begin..reader.position());
-        Ok((lane, table))
+        let (table, places) = decode_table(reader)?;
+        found(PartName::Table(lane), begin..reader.position(), Some(places));
+        Ok((lane, Arc::new(table)))
     })?;
     let edge_columns = decode_list(reader, |reader| {
         let key = (EdgeTypeId(reader.uint16()?), KeyId(reader.uint32()?));
         let begin = reader.position();
         let column = Arc::new(decode_column(reader)?);
-        found(PartName::EdgeColumn(key.0, key.1), begin..reader.position());
+        found(PartName::EdgeColumn(key.0, key.1), begin..reader.position(), None);
         Ok((key, column))
     })?;
     reader.finish()?;
@@ -132,6 +132,7 @@ fn decode_list<'a, K: Ord, V>(
 }
 
 fn encode_table(table: &EdgeTable, writer: &mut Writer) {
+    debug_assert!(table.is_whole());
     writer.size(table.offsets.len() - 1);
     table.offsets.windows(2).for_each(|pair| writer.uint((pair[1] - pair[0]) as u64));
     for slot in 0..table.offsets.len() - 1 {
@@ -142,7 +143,7 @@ fn encode_table(table: &EdgeTable, writer: &mut Writer) {
         }
     }
     match &table.slots {
-        EdgeSlots::Position => writer.byte(0),
+        EdgeSlots::Rising(_) => writer.byte(0),
         _ => {
             writer.byte(1);
             (0..table.len()).for_each(|at| writer.uint(table.edge_slot(at) as u64));
@@ -150,37 +151,122 @@ fn encode_table(table: &EdgeTable, writer: &mut Writer) {
     }
 }
 
-pub(crate) fn decode_table(reader: &mut Reader<'_>) -> Result<EdgeTable, StoreError> {
+/// The lists of one group within the bytes of a chunk: where their lengths, their neighbours and their edge slots lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GroupPlace {
+    pub(crate) lengths: Piece,
+    pub(crate) neighbours: Piece,
+    /// Empty where slots are positions.
+    pub(crate) slots: Piece,
+    /// Position of its first edge in the table.
+    pub(crate) first_edge: u32,
+}
+
+impl GroupPlace {
+    pub(crate) fn pieces(&self) -> [Piece; 3] {
+        [self.lengths, self.neighbours, self.slots]
+    }
+}
+
+/// A range of bytes; those of a chunk that is read in parts are less than 4 GiB.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Piece {
+    pub(crate) at: u32,
+    pub(crate) length: u32,
+}
+
+impl Piece {
+    fn up_to(at: usize, reader: &Reader<'_>) -> Piece {
+        Piece { at: at as u32, length: (reader.position() - at) as u32 }
+    }
+}
+
+/// The groups of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TablePlaces {
+    pub(crate) groups: [GroupPlace; GROUPS_MAX],
+    pub(crate) slot_count: usize,
+    pub(crate) has_slots: bool,
+}
+
+/// A table, and where its groups lie.
+pub(crate) fn decode_table(reader: &mut Reader<'_>) -> Result<(EdgeTable, TablePlaces), StoreError> {
     let slot_count = reader.count()?;
     if slot_count > CHUNK_SLOTS {
         return Err(reader.fail("table has more slots than a chunk"));
     }
+    let has_slots = |reader: &mut Reader<'_>| match reader.byte()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(reader.fail("unknown kind of slots")),
+    };
+    decode_lists(reader, slot_count, has_slots)
+}
+
+/// The lists of one group, whose pieces lie one behind the other.
+pub(crate) fn decode_group(
+    reader: &mut Reader<'_>,
+    slots: Range<usize>,
+    first_edge: u32,
+    has_slots: bool,
+) -> Result<EdgeTable, StoreError> {
+    let (table, _) = decode_lists(reader, slots.len(), |_| Ok(has_slots))?;
+    Ok(table.into_group(slots.start, first_edge, has_slots))
+}
+
+/// Lists of this many slots: lengths, neighbours, and edge slots where `has_slots` says so.
+fn decode_lists(
+    reader: &mut Reader<'_>,
+    slot_count: usize,
+    has_slots: impl FnOnce(&mut Reader<'_>) -> Result<bool, StoreError>,
+) -> Result<(EdgeTable, TablePlaces), StoreError> {
+    let mut groups = [GroupPlace::default(); GROUPS_MAX];
+    let group_of = |number: usize| number * GROUP_SLOTS..slot_count.min((number + 1) * GROUP_SLOTS);
+    let numbers = 0..slot_count.div_ceil(GROUP_SLOTS);
     let mut offsets = Vec::with_capacity(slot_count + 1);
     let mut end = 0u32;
     offsets.push(0);
-    for _ in 0..slot_count {
-        let degree = reader.uint32()?;
-        end = end.checked_add(degree).ok_or_else(|| reader.fail("table too long"))?;
-        offsets.push(end);
+    for number in numbers.clone() {
+        let begin = reader.position();
+        groups[number].first_edge = end;
+        for _ in group_of(number) {
+            let degree = reader.uint32()?;
+            end = end.checked_add(degree).ok_or_else(|| reader.fail("table too long"))?;
+            offsets.push(end);
+        }
+        groups[number].lengths = Piece::up_to(begin, reader);
     }
     if end as usize > reader.left() {
         return Err(reader.fail("table longer than the bytes left"));
     }
     let mut neighbours = Vec::with_capacity(end as usize);
-    for pair in offsets.windows(2) {
-        let mut neighbour = 0u32;
-        for _ in pair[0]..pair[1] {
-            let step = reader.uint32()?;
-            neighbour = neighbour.checked_add(step).ok_or_else(|| reader.fail("neighbour above 32 bits"))?;
-            neighbours.push(neighbour);
+    for number in numbers.clone() {
+        let (begin, slots) = (reader.position(), group_of(number));
+        for pair in offsets[slots.start..=slots.end].windows(2) {
+            let mut neighbour = 0u32;
+            for _ in pair[0]..pair[1] {
+                let step = reader.uint32()?;
+                neighbour =
+                    neighbour.checked_add(step).ok_or_else(|| reader.fail("neighbour above 32 bits"))?;
+                neighbours.push(neighbour);
+            }
+        }
+        groups[number].neighbours = Piece::up_to(begin, reader);
+    }
+    let has_slots = has_slots(reader)?;
+    let mut slots = has_slots.then(|| Vec::with_capacity(end as usize));
+    if let Some(slots) = &mut slots {
+        for number in numbers {
+            let (begin, group) = (reader.position(), group_of(number));
+            let count = offsets[group.end] - offsets[group.start];
+            reader.append_uint32s(count as usize, slots)?;
+            groups[number].slots = Piece::up_to(begin, reader);
+        }
+        if slots.iter().any(|slot| *slot as usize >= EDGE_SLOT_COUNT_MAX) {
+            return Err(reader.fail("edge slot outside its bounds"));
         }
     }
-    let slots = match reader.byte()? {
-        0 => None,
-        1 => Some(decode_slots(reader, end as usize)?),
-        _ => return Err(reader.fail("unknown kind of slots")),
-    };
-    let table = EdgeTable::new(offsets.into(), neighbours.into(), slots);
+    let table = EdgeTable::new(offsets.into(), neighbours.into(), slots.map(Vec::into_boxed_slice));
     // Neighbours rise, as they are sums; where two are the same, slots must.
     for pair in table.offsets.windows(2) {
         let list = &table.neighbours[pair[0] as usize..pair[1] as usize];
@@ -192,16 +278,5 @@ pub(crate) fn decode_table(reader: &mut Reader<'_>) -> Result<EdgeTable, StoreEr
             return Err(reader.fail("edges of a vertex are not sorted"));
         }
     }
-    Ok(table)
-}
-
-fn decode_slots(reader: &mut Reader<'_>, count: usize) -> Result<Box<[u32]>, StoreError> {
-    if count > reader.left() {
-        return Err(reader.fail("slots longer than the bytes left"));
-    }
-    let slots = reader.uint32s(count)?;
-    if slots.iter().any(|slot| *slot as usize >= EDGE_SLOT_COUNT_MAX) {
-        return Err(reader.fail("edge slot outside its bounds"));
-    }
-    Ok(slots)
+    Ok((table, TablePlaces { groups, slot_count, has_slots }))
 }

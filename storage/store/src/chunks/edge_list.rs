@@ -31,7 +31,7 @@ impl<'a> EdgeList<'a> {
     #[inline]
     fn of_range(table: &'a EdgeTable, range: Range<usize>) -> EdgeList<'a> {
         let slots = match &table.slots {
-            EdgeSlots::Position => Slots::From(range.start as u32),
+            EdgeSlots::Rising(first) => Slots::From(range.start as u32 + first),
             EdgeSlots::Short(slots) => Slots::Short(&slots[range.clone()]),
             EdgeSlots::Long(slots) => Slots::Given(&slots[range.clone()]),
         };
@@ -154,6 +154,7 @@ pub struct EdgeRun<'a> {
 impl<'a> EdgeRun<'a> {
     /// Those of `count` vertices from `first` on, as many as the table has; none where it has none.
     pub(crate) fn of_base(table: &'a EdgeTable, first: u32, count: usize, lane: Lane) -> Option<EdgeRun<'a>> {
+        debug_assert!(table.is_whole());
         let slot = usize::from(VertexId::from_dense(first).slot());
         let last = table.offsets.len().checked_sub(1)?.min(slot + count);
         let offsets = table.offsets.get(slot..=last).filter(|offsets| offsets.len() > 1)?;

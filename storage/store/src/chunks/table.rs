@@ -6,7 +6,7 @@
 
 use crate::chunks::edge_set::pack;
 use crate::chunks::joined_lists::JoinedSlot;
-use model::EdgeTypeId;
+use model::{CHUNK_SLOTS, EdgeTypeId};
 use std::sync::{Arc, OnceLock};
 
 /// Edge type and way (out or in), as one number that sorts by type first.
@@ -28,23 +28,36 @@ impl Lane {
     }
 }
 
+/// Slots of a group, whose lists can be read by themselves.
+pub(crate) const GROUP_SLOTS: usize = 512;
+/// Groups of a table at most.
+pub(crate) const GROUPS_MAX: usize = CHUNK_SLOTS / GROUP_SLOTS;
+
+/// The slots that a table has lists of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cover {
+    /// The first of them.
+    first: u16,
+    is_group: bool,
+}
+
 /// Marks an edge slot that no edge of the table has.
 const NO_POSITION: u32 = u32::MAX;
 
 /// Edge slots by position.
 #[derive(Debug)]
 pub(crate) enum EdgeSlots {
-    /// Slot = position.
-    Position,
+    /// Slot = position + this, which is 0 in a whole table.
+    Rising(u32),
     Short(Box<[u16]>),
     Long(Box<[u32]>),
 }
 
 impl EdgeSlots {
     fn new(slots: Option<Box<[u32]>>) -> EdgeSlots {
-        let Some(slots) = slots else { return EdgeSlots::Position };
+        let Some(slots) = slots else { return EdgeSlots::Rising(0) };
         if slots.iter().enumerate().all(|(at, slot)| at as u32 == *slot) {
-            EdgeSlots::Position
+            EdgeSlots::Rising(0)
         } else if slots.iter().all(|slot| *slot <= u16::MAX as u32) {
             EdgeSlots::Short(slots.iter().map(|slot| *slot as u16).collect())
         } else {
@@ -54,14 +67,14 @@ impl EdgeSlots {
     #[inline(always)]
     fn get(&self, position: usize) -> u32 {
         match self {
-            EdgeSlots::Position => position as u32,
+            EdgeSlots::Rising(first) => position as u32 + first,
             EdgeSlots::Short(slots) => slots[position] as u32,
             EdgeSlots::Long(slots) => slots[position],
         }
     }
     fn heap_bytes(&self) -> usize {
         match self {
-            EdgeSlots::Position => 0,
+            EdgeSlots::Rising(_) => 0,
             EdgeSlots::Short(slots) => slots.len() * 2,
             EdgeSlots::Long(slots) => slots.len() * 4,
         }
@@ -70,6 +83,8 @@ impl EdgeSlots {
 
 #[derive(Debug)]
 pub(crate) struct EdgeTable {
+    /// Slots that have a list here: all, or those of one group (see `parts`).
+    cover: Cover,
     /// Shared, so that a view holds them without a load of this head.
     pub(crate) offsets: Arc<[u32]>,
     pub(crate) neighbours: Arc<[u32]>,
@@ -87,6 +102,7 @@ impl EdgeTable {
     pub(crate) fn new(offsets: Arc<[u32]>, neighbours: Arc<[u32]>, slots: Option<Box<[u32]>>) -> EdgeTable {
         debug_assert_eq!(offsets.last().copied(), Some(neighbours.len() as u32));
         EdgeTable {
+            cover: Cover::default(),
             offsets,
             neighbours,
             slots: EdgeSlots::new(slots),
@@ -94,10 +110,24 @@ impl EdgeTable {
             joined: JoinedSlot::default(),
         }
     }
+    /// As the lists of a group of slots from `first` on, whose edges begin at `first_edge` in the whole table.
+    pub(crate) fn into_group(mut self, first: usize, first_edge: u32, has_slots: bool) -> EdgeTable {
+        self.cover = Cover { first: first as u16, is_group: true };
+        if !has_slots {
+            self.slots = EdgeSlots::Rising(first_edge);
+        }
+        self
+    }
+    /// Does it have the lists of all slots?
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.cover.is_group
+    }
     /// Positions of the edges of vertex slot `slot`.
     #[inline]
     pub(crate) fn range(&self, slot: usize) -> std::ops::Range<usize> {
-        match self.offsets.get(slot..slot + 2) {
+        debug_assert!(self.is_whole() || slot / GROUP_SLOTS == usize::from(self.cover.first) / GROUP_SLOTS);
+        let at = slot.wrapping_sub(usize::from(self.cover.first));
+        match self.offsets.get(at..at.wrapping_add(2)) {
             Some([start, end]) => *start as usize..*end as usize,
             _ => 0..0,
         }
@@ -138,8 +168,9 @@ impl EdgeTable {
     }
     /// Vertex slot and neighbour of the edge with this slot; only meant for outgoing tables.
     pub(crate) fn ends_of(&self, edge_slot: u32) -> Option<(usize, u32)> {
+        debug_assert!(self.is_whole());
         let position = match &self.slots {
-            EdgeSlots::Position => edge_slot,
+            EdgeSlots::Rising(_) => edge_slot,
             slots => *self.positions.get_or_init(|| invert(slots, self.len())).get(edge_slot as usize)?,
         };
         let neighbour = *self.neighbours.get(position as usize)?;
@@ -154,7 +185,7 @@ impl EdgeTable {
     }
     /// Bytes it may come to take: with positions, which only an outgoing table makes ([`EdgeTable::ends_of`]).
     pub(crate) fn room_bytes(&self, lane: Lane) -> usize {
-        let has_positions = lane.is_out() && !matches!(self.slots, EdgeSlots::Position);
+        let has_positions = self.is_whole() && lane.is_out() && !matches!(self.slots, EdgeSlots::Rising(_));
         let positions = if has_positions { self.len() } else { 0 };
         let lists = (self.offsets.len() + self.neighbours.len() + positions) * 4;
         size_of::<EdgeTable>() + lists + self.slots.heap_bytes()

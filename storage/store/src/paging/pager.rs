@@ -16,6 +16,8 @@ use std::sync::{Arc, OnceLock, Weak};
 const PAGES_SHARE_MIN: usize = 8;
 /// A checkpoint is requested when memory that can be evicted only after it takes more than this part of the budget: a quarter.
 const UNSTORED_SHARE_MAX: usize = 4;
+/// Memory is short when less than this part of the room for stored pages is left: an eighth.
+const SPARE_SHARE: usize = 8;
 /// Rounds the hand makes at most for one load: the first takes marks, the second evicts.
 const ROUNDS_MAX: usize = 2;
 
@@ -133,6 +135,10 @@ impl Pager {
     pub(crate) fn is_pressed(&self) -> bool {
         let used = self.pages.load(Ordering::Relaxed) + self.versions.load(Ordering::Relaxed);
         self.has_budget() && used > self.budget / 2
+    }
+    /// Is so little of the budget left that pages will go?
+    pub(crate) fn is_short(&self) -> bool {
+        self.has_budget() && self.stored() > self.room() - self.room() / SPARE_SHARE
     }
     /// A page came into memory, or was stored while there: the hand meets it from now on.
     pub(crate) fn enter(&self, page: Weak<dyn Evict>) {

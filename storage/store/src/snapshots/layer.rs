@@ -14,7 +14,7 @@ use crate::chunks::table::Lane;
 use crate::snapshots::collected::{Collected, questions_for_array, split};
 use crate::versions::directory::Chunks;
 use crate::versions::views::{LaneRef, LaneView};
-use model::{ChunkNo, EdgeId, VertexId};
+use model::{ChunkNo, EdgeId, Slot, VertexId};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -121,7 +121,7 @@ impl Layer {
         };
         match cell.views().lane_before(self.lane) {
             Some(view) => Ok(read(view.lane_ref())),
-            None => Ok(read(LaneRef::of(&cell.part(PartName::Table(self.lane))?, self.lane))),
+            None => Ok(read(LaneRef::of(&cell.part(PartName::lists(self.lane, slot as Slot))?, self.lane))),
         }
     }
     /// The view of a chunk, after enough requests and if the pager has room for it.

@@ -113,7 +113,8 @@ impl Snapshot {
     /// Is this very edge there? Cheaper than [`Snapshot::edge`], since the ends are known.
     pub fn edge_exists(&self, edge: EdgeRef) -> Result<bool, StoreError> {
         let lane = Lane::out(edge.id.edge_type());
-        let Some((chunk, slot)) = self.seen(edge.source, PartName::Table(lane))? else { return Ok(false) };
+        let part = PartName::lists(lane, edge.source.slot());
+        let Some((chunk, slot)) = self.seen(edge.source, part)? else { return Ok(false) };
         if self.is_restricted() && !self.shows_edge(edge)? {
             return Ok(false);
         }

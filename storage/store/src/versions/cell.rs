@@ -113,8 +113,7 @@ impl Cell {
     /// the part is not paged.
     pub(crate) fn pin_part(&self, name: PartName) -> Result<Option<PinnedPart>, StoreError> {
         let with_pin = |(pin, base)| (Some(pin), base);
-        let prefers_whole =
-            self.base.is_loaded() && (!self.base.pager().is_pressed() || self.base.is_pinned());
+        let prefers_whole = self.base.is_loaded() && (!self.base.pager().is_short() || self.base.is_pinned());
         if (prefers_whole || self.parts().is_none())
             && let Some(pinned) = self.base.pin()?
         {
