@@ -34,6 +34,8 @@ fn edge(chance: &mut Chance, variable: u32, from: u32, to: u32) -> PatternEdge {
         // Edges of which one has a direction and the other none are seldom told apart.
         direction: *chance.choose(if from.is_multiple_of(2) { &DIRECTED } else { &ANY }).unwrap(),
         run: None,
+        // Some edges may be the same as others, as in a walk, or differ among themselves only.
+        distinct_among: *chance.choose(&[Some(0), Some(0), Some(0), None, Some(1)]).unwrap(),
     }
 }
 

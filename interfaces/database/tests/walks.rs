@@ -119,6 +119,8 @@ fn walks_are_all_that_may_repeat() {
         for _ in 0..25 {
             a_walk(&mut graph, &mut chance);
             a_walk_beside_a_trail(&mut graph, &mut chance);
+            a_trail_among_what_may_repeat(&mut graph, &mut chance);
+            a_walk_with_conditions(&mut graph, &mut chance);
         }
     }
 }
@@ -156,6 +158,65 @@ fn a_walk(graph: &mut Graph, chance: &mut Chance) {
     ends.dedup();
     let distinct = format!("MATCH WALK {path} WHERE n0.n = {start} RETURN count(DISTINCT n{last}), count(*)");
     assert_eq!(graph.rows(&distinct), [[ends.len() as i64, walks.len() as i64]], "{distinct}");
+}
+
+/// Modes that are spoken hold within their paths also where elements may repeat.
+fn a_trail_among_what_may_repeat(graph: &mut Graph, chance: &mut Chance) {
+    let (steps, start) = (random_steps(chance), chance.below(VERTICES));
+    let is_trail = |walk: &[i64]| {
+        let mut edges: Vec<i64> = walk.iter().skip(1).step_by(2).copied().collect();
+        edges.sort_unstable();
+        edges.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    let walks = graph.walks(start, &steps);
+    let (mut both, mut pairs) = (Vec::new(), 0);
+    for trail in walks.iter().filter(|walk| is_trail(walk)) {
+        for step in graph.walks(start, &[(2, None)]) {
+            both.push([trail.as_slice(), &step[1..]].concat());
+        }
+        for one in graph.walks(start, &[(0, None)]) {
+            pairs += i64::from(one[0] != one[2]);
+        }
+    }
+    both.sort_unstable();
+    let (path, columns) = (path(&steps, false), columns(steps.len(), false));
+    let text = format!(
+        "MATCH REPEATABLE ELEMENTS TRAIL {path}, (n0)-[t]-(a) WHERE n0.n = {start} RETURN {columns}, t.e, a.n"
+    );
+    assert_eq!(graph.rows(&text), both, "{text}");
+    // Each path has its own mode: the run uses what the trail used.
+    let text = format!(
+        "MATCH REPEATABLE ELEMENTS TRAIL {path}, ACYCLIC (n0)-[*1..1]->(a) WHERE n0.n = {start} RETURN count(*)"
+    );
+    assert_eq!(graph.rows(&text), [[pairs]], "{text}");
+}
+
+/// Conditions with sub-queries, runs that read what was found before them, and rounds, between the steps of a walk.
+fn a_walk_with_conditions(graph: &mut Graph, chance: &mut Chance) {
+    let (start, least) = (chance.below(VERTICES), chance.below(VERTICES) as i64);
+    let leaves = |graph: &Graph, vertex: i64| !graph.steps(vertex as u64, (0, Some(1))).is_empty();
+    let first = graph.walks(start, &[(2, Some(0)), (2, Some(0))]);
+    let tested: Vec<&Vec<i64>> =
+        first.iter().filter(|walk| leaves(graph, walk[2]) && walk[4] >= least).collect();
+    let text = format!(
+        "MATCH WALK (a)-[:R]-(b)-[:R]-(c) WHERE a.n = {start} AND c.n >= {least} AND EXISTS {{ (b)-[:S]->() }} RETURN count(*)"
+    );
+    assert_eq!(graph.rows(&text), [[tested.len() as i64]], "{text}");
+    let runs = first.iter().map(|walk| {
+        let walks = graph.walks(walk[4] as u64, &[(0, None)]);
+        let seen = walks.iter().filter(|run| run[1] > walk[0]);
+        seen.filter(|run| leaves(graph, run[2])).count() as i64
+    });
+    let runs: i64 = runs.sum();
+    let text = format!(
+        "MATCH WALK (a)-[:R]-(b)-[:R]-(c)-[s*1..1]->(d) WHERE a.n = {start} AND all(one IN s WHERE one.e > a.n) AND EXISTS {{ (d)-[:S]->() }} RETURN count(*)"
+    );
+    assert_eq!(graph.rows(&text), [[runs]], "{text}");
+    let rounds = first.iter().filter(|walk| leaves(graph, walk[4])).count() as i64;
+    let text = format!(
+        "MATCH WALK (a) ((x)-[:R]-(y)-[:R]-(z) WHERE EXISTS {{ (z)-[:S]->() }}){{1,1}} (c) WHERE a.n = {start} RETURN count(*)"
+    );
+    assert_eq!(graph.rows(&text), [[rounds]], "{text}");
 }
 
 /// In one clause, the edges of a trail differ from one another, and those of a walk from none.

@@ -120,6 +120,8 @@ pub(crate) struct Lowerer<'t> {
     sorting: Option<Sorting>,
     /// The hint for the scopes that are being lowered.
     scope_hint: Option<plan::scope::ScopeHint>,
+    /// Of the clause whose pattern is lowered next: `REPEATABLE ELEMENTS`.
+    is_repeatable: bool,
     /// The rank of their instances, if the hint says `BY`.
     scope_rank: Option<Expr>,
 }
@@ -139,6 +141,7 @@ impl<'t> Lowerer<'t> {
             case_subject: None,
             sorting: None,
             scope_hint: None,
+            is_repeatable: false,
             scope_rank: None,
         }
     }

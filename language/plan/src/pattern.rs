@@ -44,12 +44,19 @@ pub struct PatternEdge {
     pub direction: Direction,
     /// `None` for a single edge.
     pub run: Option<Run>,
+    /// It differs from the other edges of its pattern that have this number; `None`: from none, as in a walk.
+    pub distinct_among: Option<u32>,
 }
 
 impl PatternEdge {
-    /// Whether it must differ from the other edges of its pattern: shortest paths and walks stand apart from that.
+    /// Must the two differ, where they could be, or contain, the same edge? Shortest paths and walks stand apart from relationship uniqueness.
+    pub fn must_differ(&self, other: &PatternEdge) -> bool {
+        self.distinct_among == other.distinct_among && self.is_distinct() && other.is_distinct()
+    }
+    /// Must it differ from any other?
     pub fn is_distinct(&self) -> bool {
-        self.run.as_ref().is_none_or(|run| run.selector == Selector::Every && run.mode != PathMode::Walk)
+        let is_every = |run: &Run| run.selector == Selector::Every && run.mode != PathMode::Walk;
+        self.distinct_among.is_some() && self.run.as_ref().is_none_or(is_every)
     }
 }
 

@@ -179,7 +179,8 @@ impl Writer<'_> {
                 }
                 Some(_) => runs.push(variable),
             }
-            pattern.edges.push(PatternEdge { variable, from, to, types, direction, run });
+            let distinct_among = self.chance.pick(&[Some(0), Some(0), Some(0), Some(1), None]);
+            pattern.edges.push(PatternEdge { variable, from, to, types, direction, run, distinct_among });
         }
         let mut seen = [here.clone(), self.vertices.clone()].concat();
         seen.dedup();
@@ -229,6 +230,7 @@ impl Writer<'_> {
                 types: Vec::new(),
                 direction: Direction::Both,
                 run: None,
+                distinct_among: Some(0),
             });
         }
         let column = self.fresh("c");

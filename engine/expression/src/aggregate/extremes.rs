@@ -96,6 +96,11 @@ impl Extremes {
                     }
                 }
             }
+            Column::Constant(value, _) if groups.is_none() => {
+                if rows > 0 && !value.is_null() {
+                    self.add(0, value.clone());
+                }
+            }
             _ => {
                 for row in (0..rows).filter(|row| !argument.is_null(*row)) {
                     self.add(group(row), argument.get(row));

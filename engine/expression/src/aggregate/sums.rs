@@ -40,6 +40,17 @@ impl SmallSum {
         self.count += 1;
         true
     }
+    /// The same integer several times.
+    fn add_integers(&mut self, int: i64, times: u64) -> bool {
+        let all = i64::try_from(times).ok().and_then(|times| int.checked_mul(times));
+        let Some(sum) = all.and_then(|all| self.integers.checked_add(all)) else { return false };
+        if self.count & IS_FULL != 0 {
+            return false;
+        }
+        self.integers = sum;
+        self.count += times;
+        true
+    }
     #[inline]
     fn add_float(&mut self, float: f64) -> bool {
         let fits = self.count & IS_FULL == 0 && self.floats.add(float);
@@ -108,39 +119,72 @@ impl Sums {
         groups: Option<&[u32]>,
         rows: usize,
     ) -> Result<(), EvalError> {
-        let group = |row: usize| groups.map_or(0, |groups| groups[row]);
         match argument.column() {
             Column::Int(values, nulls) if nulls.is_empty() => {
-                for row in 0..rows {
-                    let (int, group) = (values[argument.at(row)], group(row));
-                    if !self.plain[group as usize].add_integer(int) {
-                        self.add_in_full(group, &Value::Int(int))?;
-                    }
-                }
+                self.each(groups, 0..rows, |sums, group, row| sums.add_int(group, values[argument.at(row)]))
             }
             Column::Float(values, nulls) if nulls.is_empty() => {
-                for row in 0..rows {
-                    let (float, group) = (values[argument.at(row)], group(row));
-                    if !self.plain[group as usize].add_float(float) {
-                        self.add_in_full(group, &Value::Float(float))?;
-                    }
-                }
+                self.each(groups, 0..rows, |sums, group, row| sums.add_float(group, values[argument.at(row)]))
+            }
+            _ if rows == 0 => Ok(()),
+            Column::Constant(Value::Null, _) => Ok(()),
+            // The lengths of a search come so: a level at a time.
+            Column::Constant(value, _) if groups.is_none() => self.add_times(value, rows as u64),
+            Column::Constant(Value::Int(int), _) => {
+                self.each(groups, 0..rows, |sums, group, _| sums.add_int(group, *int))
             }
             _ => {
-                for row in (0..rows).filter(|row| !argument.is_null(*row)) {
-                    self.add(group(row), &argument.get(row))?;
-                }
+                let rows = (0..rows).filter(|row| !argument.is_null(*row));
+                self.each(groups, rows, |sums, group, row| sums.add(group, &argument.get(row)))
             }
         }
-        Ok(())
+    }
+    /// Takes some rows, each into its group.
+    #[inline(always)]
+    fn each(
+        &mut self,
+        groups: Option<&[u32]>,
+        mut rows: impl Iterator<Item = usize>,
+        add: impl Fn(&mut Sums, u32, usize) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        match groups {
+            None => rows.try_for_each(|row| add(self, 0, row)),
+            Some(groups) => rows.try_for_each(|row| add(self, groups[row], row)),
+        }
+    }
+    #[inline(always)]
+    fn add_int(&mut self, group: u32, int: i64) -> Result<(), EvalError> {
+        match self.plain[group as usize].add_integer(int) {
+            true => Ok(()),
+            false => self.add_in_full(group, &Value::Int(int)),
+        }
+    }
+    #[inline(always)]
+    fn add_float(&mut self, group: u32, float: f64) -> Result<(), EvalError> {
+        match self.plain[group as usize].add_float(float) {
+            true => Ok(()),
+            false => self.add_in_full(group, &Value::Float(float)),
+        }
+    }
+    /// Takes the same value several times into the first group.
+    fn add_times(&mut self, value: &Value, times: u64) -> Result<(), EvalError> {
+        if let Value::Int(int) = value
+            && self.plain[0].add_integers(*int, times)
+        {
+            return Ok(());
+        }
+        if let Value::Float(float) = value {
+            return (0..times).try_for_each(|_| self.add_float(0, *float));
+        }
+        let function = self.function;
+        self.full(0).add_times(value, times, function)
     }
     fn add(&mut self, group: u32, value: &Value) -> Result<(), EvalError> {
-        let fits = match value {
-            Value::Int(int) => self.plain[group as usize].add_integer(*int),
-            Value::Float(float) => self.plain[group as usize].add_float(*float),
-            _ => false,
-        };
-        if fits { Ok(()) } else { self.add_in_full(group, value) }
+        match value {
+            Value::Int(int) => self.add_int(group, *int),
+            Value::Float(float) => self.add_float(group, *float),
+            _ => self.add_in_full(group, value),
+        }
     }
     #[cold]
     fn add_in_full(&mut self, group: u32, value: &Value) -> Result<(), EvalError> {

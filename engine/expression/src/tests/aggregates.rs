@@ -389,11 +389,22 @@ fn small_sums_are_those_of_the_general_form() {
                 true => Value::from(chance.float()),
                 false => summand(chance),
             };
-            let values: Vec<Value> = (0..rows).map(|_| value(&mut chance)).collect();
-            let groups: Vec<u32> = (0..rows).map(|_| chance.index(groups_max) as u32).collect();
-            let column = Carried::new(values.iter().cloned().collect());
+            let mut values: Vec<Value> = (0..rows).map(|_| value(&mut chance)).collect();
+            let mut groups: Vec<u32> = (0..rows).map(|_| chance.index(groups_max) as u32).collect();
+            let mut column = Carried::new(values.iter().cloned().collect());
+            // All rows may have one value, as those of a level of a search, and all may be of one group.
+            if chance.happens(0.3) {
+                let one = if chance.happens(0.2) { Value::Null } else { value(&mut chance) };
+                column = Carried::new(Column::Constant(one.clone(), rows));
+                values = if one.is_null() { Vec::new() } else { vec![one; rows] };
+            }
             let part = chance.index(2);
-            parts[part].update(&column, Some(&groups), rows).unwrap();
+            if chance.happens(0.3) {
+                groups.fill(0);
+                parts[part].update(&column, None, rows).unwrap();
+            } else {
+                parts[part].update(&column, Some(&groups), rows).unwrap();
+            }
             for (value, group) in values.into_iter().zip(groups) {
                 twins[group as usize].add(value).unwrap();
             }
@@ -449,10 +460,20 @@ fn small_extremes_are_those_of_the_general_form() {
                 (2, number) => Value::string(format!("text {number}")),
                 _ => summand(chance),
             };
-            let values: Vec<Value> = (0..rows).map(|_| value(&mut chance)).collect();
-            let groups: Vec<u32> = (0..rows).map(|_| chance.index(groups_max) as u32).collect();
-            let column = Carried::new(values.iter().cloned().collect());
-            parts[chance.index(2)].update(&column, Some(&groups), rows);
+            let mut values: Vec<Value> = (0..rows).map(|_| value(&mut chance)).collect();
+            let mut groups: Vec<u32> = (0..rows).map(|_| chance.index(groups_max) as u32).collect();
+            let mut column = Carried::new(values.iter().cloned().collect());
+            if chance.happens(0.3) {
+                let one = if chance.happens(0.2) { Value::Null } else { value(&mut chance) };
+                column = Carried::new(Column::Constant(one.clone(), rows));
+                values = if one.is_null() { Vec::new() } else { vec![one; rows] };
+            }
+            if chance.happens(0.3) {
+                groups.fill(0);
+                parts[chance.index(2)].update(&column, None, rows);
+            } else {
+                parts[chance.index(2)].update(&column, Some(&groups), rows);
+            }
             for (value, group) in values.into_iter().zip(groups) {
                 twins[group as usize].add(value).unwrap();
             }

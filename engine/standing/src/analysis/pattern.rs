@@ -15,6 +15,7 @@ use plan::algebra::Plan;
 use plan::expr::{BinaryOperator, Name};
 use plan::pattern::{PathMode, Run, Selector};
 use plan::{Expr, Pattern, PatternEdge, PatternVertex, Var};
+use std::collections::BTreeMap;
 
 /// The parts that are still to be joined.
 struct Pending<'p> {
@@ -302,7 +303,7 @@ fn distinct_edges(pattern: &Pattern) -> Result<Option<Expr>, StandingError> {
         |a: &[Name], b: &[Name]| a.is_empty() || b.is_empty() || a.iter().any(|name| b.contains(name));
     for (number, run) in pattern.edges.iter().enumerate().filter(|(_, edge)| every(edge)) {
         let others = pattern.edges.iter().enumerate().filter(|(other, _)| *other != number);
-        let mut others = others.filter(|(_, edge)| edge.is_distinct());
+        let mut others = others.filter(|(_, edge)| run.must_differ(edge));
         if others.any(|(_, edge)| meets(&run.types, &edge.types)) {
             return Err(StandingError::unsupported_but(
                 "a variable-length relationship beside others of its type in one MATCH",
@@ -310,7 +311,11 @@ fn distinct_edges(pattern: &Pattern) -> Result<Option<Expr>, StandingError> {
             ));
         }
     }
-    let single: Vec<Var> =
-        pattern.edges.iter().filter(|edge| edge.run.is_none()).map(|edge| edge.variable).collect();
-    Ok((single.len() > 1).then_some(Expr::EdgesDistinct(single)))
+    let mut singles: BTreeMap<u32, Vec<Var>> = BTreeMap::new();
+    for edge in pattern.edges.iter().filter(|edge| edge.run.is_none()) {
+        edge.distinct_among.iter().for_each(|among| singles.entry(*among).or_default().push(edge.variable));
+    }
+    singles.retain(|_, edges| edges.len() > 1);
+    let distinct: Vec<Expr> = singles.into_values().map(Expr::EdgesDistinct).collect();
+    Ok((!distinct.is_empty()).then(|| Expr::all(distinct)))
 }

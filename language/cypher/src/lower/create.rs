@@ -367,6 +367,7 @@ impl Lowerer<'_> {
             types,
             direction,
             run: None,
+            distinct_among: Some(0),
         });
         let [source, target] = ends(relationship, left, right);
         let edge = CreateEdge { variable, edge_type, dynamic_type, source, target, properties };

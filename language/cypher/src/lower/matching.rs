@@ -2,7 +2,7 @@
 
 use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
-use plan::pattern::{OrderHint, PathMode, Pattern, PatternEdge, PatternVertex};
+use plan::pattern::{OrderHint, PathMode};
 use plan::procedures::LOAD_CSV;
 use plan::scope::{InstanceOrder, ScopeHint};
 use plan::{Plan, Vars};
@@ -24,7 +24,15 @@ impl Lowerer<'_> {
         });
         let scope_hint = hints.next_back();
         self.scope_hint = scope_hint.map(plain_hint);
-        let mut matched = self.pattern(&clause.patterns, &mut rows.scope, Names::New)?;
+        // `REPEATABLE ELEMENTS`: a path is a walk, unless it says what else it is.
+        let mut walks = Vec::new();
+        if clause.repeatable_elements {
+            self.is_repeatable = true;
+            walks = clause.patterns.clone();
+            walks.iter_mut().for_each(|path| _ = path.mode.get_or_insert(ast::PathMode::Walk));
+        }
+        let paths = if clause.repeatable_elements { &walks } else { &clause.patterns };
+        let mut matched = self.pattern(paths, &mut rows.scope, Names::New)?;
         if let Some(ast::ScopeHint { order: Some(ast::ScopeOrder::By(value, descending)), .. }) = scope_hint {
             let value = self.expression(value, &mut rows.scope)?.expr;
             self.scope_rank = Some(value);
@@ -37,9 +45,6 @@ impl Lowerer<'_> {
         }
         (self.scope_hint, self.scope_rank) = (None, None);
         self.hints.extend(clause.hints.iter().filter_map(hint_text));
-        if clause.repeatable_elements {
-            repeat_elements(&mut matched);
-        }
         let hints = self.order_hints(&clause.hints, rows);
         find(matched, clause.optional, hints, rows);
         Ok(())
@@ -133,21 +138,21 @@ impl Lowerer<'_> {
 /// Puts a pattern on top of the rows, and the names computed from it.
 pub(super) fn find(mut matched: Matched, optional: bool, hints: Vec<OrderHint>, rows: &mut Rows) {
     let computed = std::mem::take(&mut matched.computed);
-    if matched.is_one_pattern() {
+    if matched.searches.is_empty() && matched.rounds.is_empty() {
         let pattern = matched.pattern;
         rows.plan = Plan::Match(Box::new(Match { input: rows.plan.take(), pattern, optional, hints }));
     } else if optional {
-        let inner = found(Plan::Argument(Vec::new()), matched, hints);
+        let inner = searched(Plan::Argument(Vec::new()), matched, hints);
         rows.plan = optionally(rows.plan.take(), inner);
     } else {
-        rows.plan = found(rows.plan.take(), matched, hints);
+        rows.plan = searched(rows.plan.take(), matched, hints);
     }
     compute(computed, rows);
 }
 
-/// Patterns with searches behind them. Conditions on results of a search are tested behind them all.
-fn found(input: Plan, matched: Matched, mut hints: Vec<OrderHint>) -> Plan {
-    let Matched { mut pattern, repeating, searches, rounds, .. } = matched;
+/// A pattern with searches behind it. Conditions on results of a search are tested behind them all.
+fn searched(input: Plan, matched: Matched, hints: Vec<OrderHint>) -> Plan {
+    let Matched { mut pattern, searches, rounds, is_repeatable, .. } = matched;
     let made: Vars = searches
         .iter()
         .flat_map(|search| {
@@ -160,16 +165,15 @@ fn found(input: Plan, matched: Matched, mut hints: Vec<OrderHint>) -> Plan {
     let (mut late, early): (Vec<Expr>, Vec<Expr>) = pattern.predicates.into_iter().partition(reads);
     pattern.predicates = early;
     let trails = searches.iter().filter(|search| search.mode == PathMode::Trail).map(|search| search.edges);
-    let edges = pattern.edges.iter().filter(|edge| edge.is_distinct() && !repeating.contains(&edge.variable));
-    let distinct: Vec<Var> = edges.map(|edge| edge.variable).chain(trails.clone()).collect();
-    if distinct.len() > 1 && trails.count() > 0 {
-        late.push(Expr::EdgesDistinct(distinct));
+    let edges = pattern.edges.iter().filter(|edge| edge.distinct_among.is_some()).map(|edge| edge.variable);
+    let trails: Vec<Var> = edges.chain(trails).collect();
+    if trails.len() > 1 && !is_repeatable {
+        late.push(Expr::EdgesDistinct(trails));
     }
-    let mut plan = input;
-    for pattern in split(pattern, &repeating) {
-        let hints = std::mem::take(&mut hints);
-        plan = Plan::Match(Box::new(Match { input: plan, pattern, optional: false, hints }));
-    }
+    let mut plan = match pattern.vertices.is_empty() && pattern.predicates.is_empty() {
+        true => input,
+        false => Plan::Match(Box::new(Match { input, pattern, optional: false, hints })),
+    };
     for search in searches {
         plan = Plan::ExpandPattern(Box::new(ExpandPattern { input: plan, ..search }));
     }
@@ -180,35 +184,6 @@ fn found(input: Plan, matched: Matched, mut hints: Vec<OrderHint>) -> Plan {
         return plan;
     }
     Plan::Filter(Box::new(Filter { input: plan, predicate: Expr::all(late) }))
-}
-
-/// A pattern as several, since edges are distinct within a pattern only: each edge that may repeat has one of its own, behind that of all others.
-/// They are ordered together. A condition stands with the last pattern that it reads a variable of.
-fn split(pattern: Pattern, repeating: &Vars) -> Vec<Pattern> {
-    let Pattern { vertices, edges, predicates } = pattern;
-    let (apart, together): (Vec<_>, Vec<_>) =
-        edges.into_iter().partition(|edge| repeating.contains(&edge.variable));
-    let ends = |edges: &[PatternEdge]| edges.iter().flat_map(|edge| [edge.from, edge.to]).collect::<Vars>();
-    let (of_apart, of_together) = (ends(&apart), ends(&together));
-    let is_of_first = |var: Var| of_together.contains(&var) || !of_apart.contains(&var);
-    let first = vertices.iter().filter(|vertex| is_of_first(vertex.variable)).cloned().collect();
-    let mut patterns = vec![Pattern { vertices: first, edges: together, predicates: Vec::new() }];
-    for edge in apart {
-        let is_end = |vertex: &&PatternVertex| [edge.from, edge.to].contains(&vertex.variable);
-        let vertices = vertices.iter().filter(is_end).cloned().collect();
-        patterns.push(Pattern { vertices, edges: vec![edge], predicates: Vec::new() });
-    }
-    for predicate in predicates {
-        let read = predicate.free_variables();
-        let makes = |pattern: &Pattern| {
-            let vertices = pattern.vertices.iter().map(|vertex| vertex.variable);
-            vertices.chain(pattern.edges.iter().map(|edge| edge.variable)).any(|var| read.contains(&var))
-        };
-        let last = patterns.iter().rposition(makes).unwrap_or(0);
-        patterns[last].predicates.push(predicate);
-    }
-    patterns.retain(|pattern| *pattern != Pattern::default());
-    patterns
 }
 
 /// Runs `inner`, which starts from `Argument`, for each row; a row without any is kept with nulls.
@@ -250,22 +225,6 @@ pub(super) fn compute(computed: Vec<(String, plan::Var, plan::Expr)>, rows: &mut
     }
     let items = computed.into_iter().map(|(_, var, value)| (var, value)).collect();
     rows.plan = Plan::Extend(Box::new(Extend { input: rows.plan.take(), items }));
-}
-
-/// `REPEATABLE ELEMENTS`: every path is a walk.
-fn repeat_elements(matched: &mut Matched) {
-    for edge in &mut matched.pattern.edges {
-        match &mut edge.run {
-            Some(run) if run.mode == PathMode::Trail => run.mode = PathMode::Walk,
-            Some(_) => {}
-            None => matched.repeating.add(edge.variable),
-        }
-    }
-    for search in &mut matched.searches {
-        if search.mode == PathMode::Trail {
-            search.mode = PathMode::Walk;
-        }
-    }
 }
 
 /// The parts of a hint other than an order that is read from rows.

@@ -7,7 +7,7 @@
 use plan::algebra::ExpandPattern;
 use plan::expr::{BinaryOperator, Expr, Quantifier, Var};
 use plan::pattern::{PathMode, Pattern, PatternEdge, PatternVertex, Run, Selector};
-use plan::{Function, LabelExpr, Vars};
+use plan::{Function, LabelExpr};
 
 use super::dynamic::is_dynamic;
 use super::repeat;
@@ -27,22 +27,14 @@ use text::Span;
 /// A lowered pattern.
 pub(crate) struct Matched {
     pub pattern: Pattern,
-    /// Single edges that may be the same as any other: those of walks.
-    pub repeating: Vars,
     /// Names that are computed from found entities: paths, and the lists of groups.
     pub computed: Vec<(String, Var, Expr)>,
     /// Paths that are searched behind the pattern, in order; their inputs are yet to be filled in.
     pub searches: Vec<ExpandPattern>,
     /// Repeated groups that are run behind them.
     pub rounds: Vec<repeat::Rounds>,
-}
-
-impl Matched {
-    /// Whether one pattern says it all.
-    pub fn is_one_pattern(&self) -> bool {
-        let is_distinct = self.repeating.is_empty() || self.pattern.edges.len() < 2;
-        is_distinct && self.searches.is_empty() && self.rounds.is_empty()
-    }
+    /// Are edges distinct within a path only?
+    pub is_repeatable: bool,
 }
 
 /// Whether a pattern may bring new names: patterns that are predicates may not.
@@ -66,11 +58,14 @@ pub(super) enum Condition<'a> {
 #[derive(Default)]
 pub(super) struct Building<'a> {
     pub pattern: Pattern,
-    pub repeating: Vars,
     pub computed: Vec<(String, Var, Expr)>,
     pub conditions: Vec<Condition<'a>>,
     pub searches: Vec<ExpandPattern>,
     pub rounds: Vec<repeat::Rounds>,
+    /// Are edges distinct within a path only?
+    is_repeatable: bool,
+    /// Paths so far.
+    paths: u32,
 }
 
 impl Building<'_> {
@@ -91,11 +86,13 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         names: Names,
     ) -> Lowered<Matched> {
-        let mut building = Building::default();
+        let is_repeatable = std::mem::take(&mut self.is_repeatable);
+        let mut building = Building { is_repeatable, ..Building::default() };
         // Searches come last, so that they know which of their ends the other paths have found.
         let (searched, plain): (Vec<&PathPattern>, Vec<&PathPattern>) =
             paths.iter().partition(|path| search::needs_search(path) || repeat::parts(path).is_some());
         for path in plain {
+            building.paths += 1;
             self.path(path, scope, names, &mut building)?;
         }
         for path in searched {
@@ -124,8 +121,8 @@ impl Lowerer<'_> {
             }
         }
         let searches = building.searches.into_iter().map(search::in_walking_order).collect();
-        let Building { pattern, repeating, computed, rounds, .. } = building;
-        Ok(Matched { pattern, repeating, computed, searches, rounds })
+        let (pattern, computed, rounds) = (building.pattern, building.computed, building.rounds);
+        Ok(Matched { pattern, computed, searches, rounds, is_repeatable })
     }
 
     fn path<'a>(
@@ -245,10 +242,20 @@ impl Lowerer<'_> {
             let differ = Expr::binary(BinaryOperator::NotEqual, Expr::Variable(from), Expr::Variable(to));
             building.pattern.predicates.push(differ);
         }
-        if path.mode == Some(ast::PathMode::Walk) && run.is_none() {
-            building.repeating.add(var);
-        }
-        building.pattern.edges.push(PatternEdge { variable: var, from, to, types, direction, run });
+        let distinct_among = match path.mode {
+            Some(ast::PathMode::Walk) => None,
+            _ if building.is_repeatable => Some(building.paths),
+            _ => Some(0),
+        };
+        building.pattern.edges.push(PatternEdge {
+            variable: var,
+            from,
+            to,
+            types,
+            direction,
+            run,
+            distinct_among,
+        });
         building.conditions.push(Condition::Edge(building.pattern.edges.len() - 1, step));
         if let Some(group) = step.group {
             self.declare_group_nodes(group, [from, var, to], scope, building)?;

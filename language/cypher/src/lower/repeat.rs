@@ -104,17 +104,23 @@ impl Lowerer<'_> {
             building.pattern.predicates.push(label);
         }
         let at = self.unnamed("at");
-        let (inner, imports, next) = self.round(group, at, scope)?;
+        let (inner, imports, next) = self.round(group, path.mode, at, scope)?;
         let repeat = Repeat { at, next, to, min, max, distinct: false };
         let scope = PlanScope::hinted(self.scope_hint.clone());
         building.rounds.push(Rounds { from, inner, imports, repeat, scope });
         Ok(())
     }
 
-    /// One round: its plan, the outer variables it reads, and where it ends.
-    fn round(&mut self, group: &GroupPattern, at: Var, scope: &Scope) -> Lowered<(Plan, Vec<Var>, Var)> {
+    /// One round of a path of this mode: its plan, the outer variables it reads, and where it ends.
+    fn round(
+        &mut self,
+        group: &GroupPattern,
+        mode: Option<PathMode>,
+        at: Var,
+        scope: &Scope,
+    ) -> Lowered<(Plan, Vec<Var>, Var)> {
         let (first_own, first_used) = (self.variables.len(), self.used.len());
-        let mut path = (*group.path).clone();
+        let mut path = PathPattern { mode, ..(*group.path).clone() };
         let begin = end_name(path.elements.first_mut(), " round begins", group.span)?;
         let end = end_name(path.elements.last_mut(), " round ends", group.span)?;
         let mut rows = Rows { plan: Plan::Argument(Vec::new()), scope: scope.as_outer() };

@@ -112,7 +112,8 @@ impl<'t> Lowering<'t> {
             PatternVertex { variable: from, labels: LabelExpr::Any },
             PatternVertex { variable: to, labels },
         ];
-        let edges = vec![PatternEdge { variable: edge, from, to, types, direction, run: None }];
+        let edges =
+            vec![PatternEdge { variable: edge, from, to, types, direction, run: None, distinct_among: None }];
         self.find(Pattern { vertices, edges, predicates });
         self.hops += 1;
         self.single = false;

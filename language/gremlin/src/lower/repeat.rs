@@ -122,7 +122,8 @@ impl<'t> Lowering<'t> {
         }
         let run = Run { min: u32::try_from(min).ok()?, max, selector, mode, edge_predicate: None };
         let direction = direction(&hop.name)?;
-        let edge = PatternEdge { variable: edges, from, to, types, direction, run: Some(run) };
+        let edge =
+            PatternEdge { variable: edges, from, to, types, direction, run: Some(run), distinct_among: None };
         self.find(Pattern {
             vertices: vec![vertex(from), vertex(to)],
             edges: vec![edge],

@@ -62,7 +62,8 @@ impl PatternText {
         run: Option<Run>,
     ) -> Self {
         let types = if edge_type.is_empty() { Vec::new() } else { vec![edge_type.into()] };
-        self.0.edges.push(PatternEdge { variable, from, to, types, direction, run });
+        let distinct_among = Some(0);
+        self.0.edges.push(PatternEdge { variable, from, to, types, direction, run, distinct_among });
         self
     }
     pub fn so_that(mut self, predicate: Expr) -> Self {

@@ -549,8 +549,9 @@ fn embed_edge(graph: &Graph, edge: &PatternEdge, row: &Row) -> Vec<Row> {
 }
 
 fn unique(pattern: &Pattern, row: &Row) -> bool {
-    let counts = |edge: &&PatternEdge| {
-        edge.run.as_ref().is_none_or(|run| run.selector == Selector::Every && run.mode != PathMode::Walk)
-    };
-    distinct(pattern.edges.iter().filter(counts).map(|edge| &row[&edge.variable]))
+    let all = || pattern.edges.iter().filter(|edge| edge.is_distinct());
+    all().all(|one| {
+        let among = all().filter(|edge| edge.distinct_among == one.distinct_among);
+        distinct(among.map(|edge| &row[&edge.variable]))
+    })
 }

@@ -33,8 +33,6 @@ struct Vertices {
     next_chunk: ChunkNo,
     /// By label set and lane; one lane where there is one writer.
     open: HashMap<(LabelSetId, u32), OpenChunk, FixedState>,
-    /// Leased chunks by lane that nobody needed any more when they came: at most one for each writer that waits at a time.
-    spare: Vec<(u32, ChunkNo)>,
     /// Vertices handed out so far.
     count: u64,
 }
@@ -54,10 +52,6 @@ impl Vertices {
     }
     fn has_room(&self, key: (LabelSetId, u32)) -> bool {
         self.open.get(&key).is_some_and(|open| open.next < CHUNK_SLOTS || !open.returned.is_empty())
-    }
-    fn take_spare(&mut self, lane: u32) -> Option<ChunkNo> {
-        let at = self.spare.iter().position(|(of, _)| *of == lane)?;
-        Some(self.spare.swap_remove(at).1)
     }
 }
 
@@ -88,6 +82,8 @@ type EdgeCounters = HashMap<(ChunkNo, EdgeTypeId), EdgeCounter, FixedState>;
 #[derive(Default)]
 pub struct Allocator {
     vertices: Mutex<Vertices>,
+    /// Held by the writer that waits for a lease.
+    leasing: Mutex<()>,
     edges: [Mutex<EdgeCounters>; EDGE_SHARDS],
     writer: Option<Writer>,
 }
@@ -116,14 +112,6 @@ impl Allocator {
         }
         counter.next += 1;
         Ok(EdgeId::new(chunk, edge_type, slot as u32))
-    }
-    /// A chunk for new vertices. A lease is waited for while others go on.
-    fn new_chunk(&self, vertices: &mut MutexGuard<'_, Vertices>, lane: u32) -> Result<ChunkNo, StoreError> {
-        let Some(writer) = &self.writer else { return take_chunks(&mut vertices.next_chunk, 1) };
-        match vertices.take_spare(lane) {
-            Some(chunk) => Ok(chunk),
-            None => MutexGuard::unlocked(vertices, || writer.leases.take(lane)),
-        }
     }
     /// An allocator for an empty store.
     pub fn new() -> Allocator {
@@ -161,18 +149,21 @@ impl Allocator {
             vertices.count += 1;
             (vertices.count / LANE_RUN % u64::from(writer.lanes)) as u32
         });
-        loop {
-            if let Some(vertex) = vertices.take((labels, lane)) {
-                return Ok(vertex);
-            }
-            let chunk = self.new_chunk(&mut vertices, lane)?;
-            match vertices.has_room((labels, lane)) {
-                true => vertices.spare.push((lane, chunk)),
-                false => {
-                    vertices.open.insert((labels, lane), OpenChunk { chunk, ..OpenChunk::default() });
-                }
-            }
+        if let Some(vertex) = vertices.take((labels, lane)) {
+            return Ok(vertex);
         }
+        // One waits for a lease at a time, and those whose chunks have room go on meanwhile.
+        let _leasing =
+            self.writer.as_ref().map(|_| MutexGuard::unlocked(&mut vertices, || self.leasing.lock()));
+        if let Some(vertex) = vertices.take((labels, lane)) {
+            return Ok(vertex);
+        }
+        let chunk = match &self.writer {
+            Some(writer) => MutexGuard::unlocked(&mut vertices, || writer.leases.take(lane))?,
+            None => take_chunks(&mut vertices.next_chunk, 1)?,
+        };
+        vertices.open.insert((labels, lane), OpenChunk { chunk, next: 1, returned: Vec::new() });
+        Ok(VertexId::new(chunk, 0))
     }
     /// An id for an edge of this type that starts at `source`.
     pub fn edge(&self, source: VertexId, edge_type: EdgeTypeId) -> Result<EdgeId, StoreError> {

@@ -282,6 +282,12 @@ mod tests {
         assert!(!pager.is_pressed());
         pager.pages.store(200, Ordering::Relaxed);
         assert!(pager.is_pressed());
+        // Of the room of 599 bytes, an eighth is spare.
+        pager.pages.store(525, Ordering::Relaxed);
+        assert!(!pager.is_short());
+        pager.pages.store(526, Ordering::Relaxed);
+        assert!(pager.is_short());
+        pager.pages.store(200, Ordering::Relaxed);
         pager.unstored.store(50, Ordering::Relaxed);
         assert_eq!((pager.room(), pager.stored()), (549, 150));
         // However much is taken, pages keep an eighth.

@@ -80,6 +80,9 @@ impl States {
                 counts[0] += match arguments.first() {
                     None => rows as i64,
                     Some(argument) if plain_vertices(argument).is_some() => rows as i64,
+                    Some(argument) if matches!(argument.column(), Column::Constant(..)) => {
+                        if rows == 0 || argument.is_null(0) { 0 } else { rows as i64 }
+                    }
                     Some(argument) => (0..rows).filter(|row| !argument.is_null(*row)).count() as i64,
                 };
                 Ok(())

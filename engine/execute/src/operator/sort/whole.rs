@@ -85,7 +85,12 @@ pub(super) struct Rows {
     segments: Vec<Batch>,
     last: Option<Gathering>,
     kind: NumberKind,
+    /// All rows, once they are being sorted.
     pairs: Vec<NumberedRow>,
+    /// Rows as they come, by segment: one vector that grows would be copied as a whole, which is a long call.
+    coming: Vec<Vec<NumberedRow>>,
+    /// Rows of those.
+    coming_rows: usize,
     /// The common prefix of the first key's texts on this executor, and on all.
     prefix: Option<String>,
     common: CommonPrefix,
@@ -107,6 +112,8 @@ impl Rows {
             last: None,
             kind: NumberKind::default(),
             pairs: Vec::new(),
+            coming: Vec::new(),
+            coming_rows: 0,
             segment_bytes: 0,
             last_bytes: 0,
         }
@@ -115,7 +122,7 @@ impl Rows {
         self.plan.width_with_keys()
     }
     pub(super) fn len(&self) -> usize {
-        self.pairs.len()
+        self.pairs.len() + self.coming_rows
     }
     /// Takes rows with their keys behind their own columns.
     pub(super) fn take(&mut self, batch: &Batch) {
@@ -135,14 +142,34 @@ impl Rows {
         let first = (self.segments.len() << SEGMENT_BITS) + last.len();
         last.append(&batch);
         let rows = first as u32..(first + batch.len()) as u32;
+        self.coming_rows += rows.len();
+        if self.coming.len() == self.segments.len() {
+            self.coming.push(Vec::with_capacity(room));
+        }
+        let coming = &mut self.coming[self.segments.len()];
         match self.plan.keys.first() {
             Some(key) => {
                 let first_key = batch.column(self.plan.width);
                 look_at_prefix(&mut self.prefix, first_key.column(), &self.common);
-                number_rows((key, first_key), rows, &mut self.kind, &mut self.pairs)
+                number_rows((key, first_key), rows, &mut self.kind, coming)
             }
-            None => self.pairs.extend(rows.map(|row| (0, row))),
+            None => coming.extend(rows.map(|row| (0, row))),
         }
+    }
+    /// Puts the rows of this segment behind those of the others; false where there is none.
+    fn bring_together(&mut self, segment: usize) -> bool {
+        let is_one = self.coming.len() == 1;
+        let Some(coming) = self.coming.get_mut(segment).map(std::mem::take) else { return false };
+        if is_one {
+            self.pairs = coming;
+            self.coming_rows = 0;
+            return true;
+        }
+        // The first time, room for all: the system gives it page by page as it is written.
+        self.pairs.reserve_exact(self.coming_rows);
+        self.coming_rows -= coming.len();
+        self.pairs.extend_from_slice(&coming);
+        true
     }
     fn end_segment(&mut self) {
         if let Some(last) = self.last.take() {
@@ -192,7 +219,8 @@ impl Rows {
     /// Bytes of the rows.
     pub(super) fn bytes(&self) -> usize {
         // What grows has room for up to as much again.
-        self.segment_bytes + 2 * self.last_bytes + self.pairs.capacity() * size_of::<NumberedRow>()
+        let pairs = self.pairs.capacity() + self.coming.iter().map(Vec::capacity).sum::<usize>();
+        self.segment_bytes + 2 * self.last_bytes + pairs * size_of::<NumberedRow>()
     }
 }
 
@@ -229,6 +257,8 @@ impl TieRange {
 
 /// The phases of the sort.
 enum SortPhase {
+    /// The rows of the segments up to here are in one vector.
+    BringTogether(usize),
     /// All are sorted at once.
     Few,
     /// Numbers that do not distinguish all rows are made equal, up to here.
@@ -280,6 +310,8 @@ pub(super) struct Sorter {
     /// Parts that are gone on with once the part within them is in order: and from where on.
     outer: Vec<(TieRange, usize)>,
     phase: SortPhase,
+    /// The phase once all rows are in one vector.
+    first: SortPhase,
     /// Some numbers are not those of the first key any more.
     renumbered: bool,
 }
@@ -320,7 +352,14 @@ impl Sorter {
                 _ => SortPhase::Few,
             };
         }
-        Sorter { rows, other: Vec::new(), counts, kinds, outer: Vec::new(), phase, renumbered: false }
+        let (first, phase) = (phase, SortPhase::BringTogether(0));
+        Sorter { rows, other: Vec::new(), counts, kinds, outer: Vec::new(), phase, first, renumbered: false }
+    }
+    fn bring_together(&mut self, segment: usize) -> SortPhase {
+        match self.rows.bring_together(segment) {
+            true => SortPhase::BringTogether(segment + 1),
+            false => std::mem::replace(&mut self.first, SortPhase::Done),
+        }
     }
     fn forget(&mut self, from: usize) -> SortPhase {
         let end = self.rows.len().min(from + PAIRS_PER_STEP);
@@ -350,6 +389,7 @@ impl Sorter {
     /// A slice of work; the rows in order once nothing is left to do.
     pub(super) fn step(&mut self) -> bool {
         self.phase = match std::mem::replace(&mut self.phase, SortPhase::Done) {
+            SortPhase::BringTogether(segment) => self.bring_together(segment),
             SortPhase::Few => self.sort_few(),
             SortPhase::Forget(from) => self.forget(from),
             SortPhase::Number(part, from) => self.number(part, from),

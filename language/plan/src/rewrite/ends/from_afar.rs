@@ -145,6 +145,7 @@ fn passing(inner: &Plan, (subject, labels): (Var, &LabelExpr), names: &mut Names
             types: step.types.clone(),
             direction: step.direction,
             run: None,
+            distinct_among: Some(0),
         };
         let vertices = vec![vertex(step.from, LabelExpr::Any), vertex(step.to, step.labels.clone())];
         // with the last step all that they read is there

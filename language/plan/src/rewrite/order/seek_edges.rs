@@ -50,7 +50,7 @@ fn begin_at_edge(node: &mut Match, planning: &dyn Planning) {
     let best = found.min_by(|a, b| a.rows.total_cmp(&b.rows)).filter(|best| best.rows <= fewest);
     let Some(Start { edge, keys, seek, .. }) = best else { return };
     let edge = pattern.edges.remove(edge);
-    for other in pattern.edges.iter().filter(|other| may_be_same(&edge, other)) {
+    for other in pattern.edges.iter().filter(|other| edge.must_differ(other) && may_be_same(&edge, other)) {
         pattern.predicates.push(Expr::EdgesDistinct(vec![edge.variable, other.variable]));
     }
     let PatternEdge { variable, from, to, types, direction, .. } = edge;

@@ -28,8 +28,8 @@ pub(super) struct Edge {
     pub types: Vec<Name>,
     /// Seen from `from`.
     pub direction: Direction,
-    /// The MATCH it stands in.
-    pub group: usize,
+    /// The MATCH it stands in, and the edges there that it differs from: see [`PatternEdge::distinct_among`].
+    pub distinct_among: Option<(usize, u32)>,
 }
 
 /// The graph that is counted.
@@ -162,7 +162,9 @@ impl Shape {
     fn edge(&self, edge: &PatternEdge, group: usize) -> Option<Edge> {
         let (from, to) = (self.find(edge.from)?, self.find(edge.to)?);
         let plain = edge.run.is_none() && from != to;
-        plain.then(|| Edge { from, to, types: edge.types.clone(), direction: edge.direction, group })
+        let distinct_among = edge.distinct_among.map(|among| (group, among));
+        let (types, direction) = (edge.types.clone(), edge.direction);
+        plain.then_some(Edge { from, to, types, direction, distinct_among })
     }
 
     fn anti(&mut self, pattern: &Pattern) -> Option<()> {
@@ -178,7 +180,9 @@ impl Shape {
         let mut known = pattern.vertices.iter().filter(|vertex| self.find(vertex.variable).is_some());
         let root = known.next().filter(|root| root.labels.is_any() && known.next().is_none())?;
         let apart = |at: usize, edge: &PatternEdge| {
-            pattern.edges[at + 1..].iter().all(|other| !overlap(&edge.types, &other.types))
+            let may_be_one =
+                |other: &PatternEdge| edge.must_differ(other) && overlap(&edge.types, &other.types);
+            !pattern.edges[at + 1..].iter().any(may_be_one)
         };
         let tells_apart = pattern.edges.iter().enumerate().all(|(at, edge)| apart(at, edge));
         let is_tree =
@@ -240,7 +244,8 @@ impl Shape {
     fn tell_edges_apart(&mut self) -> Option<()> {
         for (i, a) in self.edges.iter().enumerate() {
             for (j, b) in self.edges.iter().enumerate().skip(i + 1) {
-                if a.group != b.group || !overlap(&a.types, &b.types) || self.ends_differ(a, b) {
+                let must_differ = a.distinct_among.is_some() && a.distinct_among == b.distinct_among;
+                if !must_differ || !overlap(&a.types, &b.types) || self.ends_differ(a, b) {
                     continue;
                 }
                 if a.has_direction() != b.has_direction() || !same_types(&a.types, &b.types) {

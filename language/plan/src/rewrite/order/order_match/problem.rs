@@ -121,7 +121,7 @@ impl Edge {
 pub(super) fn may_coincide(a: &Edge, b: &Edge) -> bool {
     let (some, others) = (&a.pattern.types, &b.pattern.types);
     let overlap = some.is_empty() || others.is_empty() || some.iter().any(|name| others.contains(name));
-    a.group == b.group && a.pattern.is_distinct() && b.pattern.is_distinct() && overlap
+    a.group == b.group && a.pattern.must_differ(&b.pattern) && overlap
 }
 
 impl<'a> Problem<'a> {
