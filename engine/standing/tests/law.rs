@@ -93,6 +93,8 @@ const MORE_QUERIES: &[&str] = &[
     "MATCH (a:P) WITH a.x AS x, count(*) AS n MATCH (b:Q {x: x})-[r:R]->(c) WHERE r.w >= n RETURN id(b) AS b, n, c.x AS x",
     "MATCH WALK (a:P {x: 1}) ((u)-[:R]->(v) WHERE EXISTS { (v)-[:S]->() }){1,4} (b) RETURN DISTINCT id(b) AS b",
     "MATCH WALK (a:P {x: 2}) ((u)-[:R]->(v) WHERE COUNT { (v)-[:R]->() } > 1){0,3} (b:Q) RETURN DISTINCT id(a) AS a, id(b) AS b",
+    "MATCH WALK (a:P)-[:R]-(b)-[:R]-(c) RETURN id(a) AS a, id(c) AS c, count(*) AS n",
+    "MATCH REPEATABLE ELEMENTS TRAIL (a:P)-[r:R]-(b)-[s:R]-(c), TRAIL (a)-[t:R]-(d) RETURN id(a) AS a, id(r) AS r, id(t) AS t, count(*) AS n",
     "MATCH WALK (a:P) ((u)-[:R]->(v) WHERE NOT EXISTS { (v)-[:S]->(:Q) }){1,3} (b) RETURN count(DISTINCT b) AS n",
 ];
 

@@ -60,6 +60,7 @@ const SHAPES: &[&str] = &[
     "MATCH (c:Q)<-[:R]-(a) MATCH WALK (a) ((u)-[:S]-(v) WHERE EXISTS { (v)-[:R]->(c) }){0,30} (b) WITH DISTINCT c, a, b RETURN id(c) AS c, count(*) AS n",
     "MATCH (a:P) MATCH WALK (a) ((u)-[:R]->(v) WHERE COUNT { (v)-->() } > 1){0,3} (b:Q) RETURN DISTINCT id(a) AS a, b.x AS x",
     "MATCH (a:P)-[:R*2]->(b) RETURN id(a) AS a, id(b) AS b",
+    "MATCH WALK (a:P)-[:R]-(b)-[:R]-(c) RETURN id(a) AS a, id(c) AS c, count(*) AS n",
     "MATCH (a:P)-[:R*1..3]->(b:Q) RETURN id(a) AS a, id(b) AS b, count(*) AS n",
     "MATCH p = (a:P)-[:R*0..2]-(b) RETURN DISTINCT id(a) AS a, id(b) AS b, length(p) AS l",
     "MATCH (a:P)-[:R*1..2 {w: 1}]->(b) RETURN DISTINCT id(a) AS a, id(b) AS b",

@@ -191,6 +191,21 @@ fn a_trail_among_what_may_repeat(graph: &mut Graph, chance: &mut Chance) {
     assert_eq!(graph.rows(&text), [[pairs]], "{text}");
 }
 
+/// A shortest path may use what a search beside it uses, and what a single relationship does.
+#[test]
+fn shortest_paths_stand_apart() {
+    let mut session = Database::open(MEMORY, Options::default()).unwrap().session();
+    let made = "CREATE (:A)-[:R]->()-[:R]->(:Z)-[:S]->()-[:S]->()";
+    session.query(made, Params::new()).unwrap().finish().unwrap();
+    for text in [
+        "MATCH shortestPath((a:A)-[:R*]->(z:Z)), (a) ((x)-[:R]->(y)-[:R]->(w)){1,1} (z) RETURN count(*)",
+        "MATCH shortestPath((a:A)-[:R*1..1]->(b)), (a)-[r:R]->(b), WALK (z:Z) ((x)-[:S]->(y)-[:S]->(w)){1,2} (c) RETURN count(*)",
+    ] {
+        let rows = session.query(text, Params::new()).and_then(|result| result.rows()).unwrap();
+        assert_eq!(rows[0][0].as_int(), Some(1), "{text}");
+    }
+}
+
 /// Conditions with sub-queries, runs that read what was found before them, and rounds, between the steps of a walk.
 fn a_walk_with_conditions(graph: &mut Graph, chance: &mut Chance) {
     let (start, least) = (chance.below(VERTICES), chance.below(VERTICES) as i64);

@@ -83,7 +83,13 @@ fn operators(plan: &plan::Plan, variables: &[plan::expr::Name], depth: usize, li
     if let plan::Plan::Match(found) = plan {
         for edge in &found.pattern.edges {
             let [var, from, to] = [edge.variable, edge.from, edge.to].map(|var| printer.var(var));
-            lines.push(format!("{margin}edge {var}: {from} {:?} {to} {:?}", edge.direction, edge.types));
+            let among = match edge.distinct_among {
+                Some(0) => String::new(),
+                Some(among) => format!(" distinct among {among}"),
+                None => " repeats".to_string(),
+            };
+            let (direction, types) = (edge.direction, &edge.types);
+            lines.push(format!("{margin}edge {var}: {from} {direction:?} {to} {types:?}{among}"));
             let Some(run) = &edge.run else { continue };
             let (min, max) = (run.min, run.max.map_or(String::new(), |max| max.to_string()));
             lines.push(format!("{margin}  run {min}..{max} {:?} {:?}", run.selector, run.mode));

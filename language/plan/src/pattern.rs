@@ -1,7 +1,7 @@
 //! Patterns: the content of a MATCH, as a graph without an order. The planner decides where to start and which way to walk.
 //!
-//! Inline property maps and WHERE become predicates. All edges of one pattern are distinct (relationship uniqueness); shortest paths stand apart, as
-//! their own edges are distinct by nature, and so do walks, which may repeat edges.
+//! Inline property maps and WHERE become predicates. Which edges of one pattern are distinct (relationship uniqueness), each edge says; shortest
+//! paths stand apart, as their own edges are distinct by nature, and so do walks, which may repeat edges.
 
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use model::Direction;

@@ -179,7 +179,12 @@ impl Writer<'_> {
                 }
                 Some(_) => runs.push(variable),
             }
-            let distinct_among = self.chance.pick(&[Some(0), Some(0), Some(0), Some(1), None]);
+            // Of walks there are few, since they have many rows; what is drawn behind does not depend on it.
+            let distinct_among = match Chance(self.chance.0).below(20) {
+                0 if run.is_none() => None,
+                1 | 2 => Some(1),
+                _ => Some(0),
+            };
             pattern.edges.push(PatternEdge { variable, from, to, types, direction, run, distinct_among });
         }
         let mut seen = [here.clone(), self.vertices.clone()].concat();

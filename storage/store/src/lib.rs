@@ -41,7 +41,7 @@ pub use bulk::parallel::Parallel;
 pub use checkpoint::Written;
 pub use chunks::column::{Picked, PropertyRef, PropertyRun};
 pub use chunks::edge_list::EdgeRun;
-pub use commits::allocator::{Allocator, ChunkLeases};
+pub use commits::allocator::{Allocator, ChunkLeases, LEASE_WAIT};
 pub use commits::change::Change;
 pub use error::StoreError;
 pub use indexes::edges::EdgeRange;

@@ -296,8 +296,8 @@ fn home(run: &Run, sets: bool) -> Result<SourceStart, StandingError> {
     }
 }
 
-/// All single edges of a pattern are distinct; a run that could meet one of them, or another run, would have to remember its edges.
-fn distinct_edges(pattern: &Pattern) -> Result<Option<Expr>, StandingError> {
+/// Single edges that must differ; a run that could meet one that it must differ from would have to remember its edges.
+fn distinct_edges(pattern: &Pattern) -> Result<Vec<Expr>, StandingError> {
     let every = |edge: &&PatternEdge| edge.run.is_some() && edge.is_distinct();
     let meets =
         |a: &[Name], b: &[Name]| a.is_empty() || b.is_empty() || a.iter().any(|name| b.contains(name));
@@ -316,6 +316,5 @@ fn distinct_edges(pattern: &Pattern) -> Result<Option<Expr>, StandingError> {
         edge.distinct_among.iter().for_each(|among| singles.entry(*among).or_default().push(edge.variable));
     }
     singles.retain(|_, edges| edges.len() > 1);
-    let distinct: Vec<Expr> = singles.into_values().map(Expr::EdgesDistinct).collect();
-    Ok((!distinct.is_empty()).then(|| Expr::all(distinct)))
+    Ok(singles.into_values().map(Expr::EdgesDistinct).collect())
 }

@@ -5,11 +5,9 @@ use model::ChunkNo;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use store::{ChunkLeases, StoreError};
+use store::{ChunkLeases, LEASE_WAIT, StoreError};
 use world::clock;
 
-/// A chunk is waited for so long.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// A lease that is under way is looked for so often.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -41,7 +39,7 @@ impl Leases {
 impl ChunkLeases for Leases {
     fn take(&self, lane: u32) -> Result<ChunkNo, StoreError> {
         let shard = (lane % u32::from(self.shards)) as u16;
-        let until_ns = clock::after_ns(PATIENCE);
+        let until_ns = clock::after_ns(LEASE_WAIT);
         loop {
             let mut chunks = self.chunks.lock();
             while let Some((chunk, owner)) = self.handle.take_chunk() {

@@ -165,10 +165,12 @@ fn searched(input: Plan, matched: Matched, hints: Vec<OrderHint>) -> Plan {
     let (mut late, early): (Vec<Expr>, Vec<Expr>) = pattern.predicates.into_iter().partition(reads);
     pattern.predicates = early;
     let trails = searches.iter().filter(|search| search.mode == PathMode::Trail).map(|search| search.edges);
-    let edges = pattern.edges.iter().filter(|edge| edge.distinct_among.is_some()).map(|edge| edge.variable);
-    let trails: Vec<Var> = edges.chain(trails).collect();
-    if trails.len() > 1 && !is_repeatable {
-        late.push(Expr::EdgesDistinct(trails));
+    let trails: Vec<Var> = trails.collect();
+    let edges = pattern.edges.iter().filter(|edge| edge.is_distinct()).map(|edge| edge.variable);
+    let distinct: Vec<Var> = edges.chain(trails.iter().copied()).collect();
+    // Without a search, the pattern says it.
+    if !trails.is_empty() && distinct.len() > 1 && !is_repeatable {
+        late.push(Expr::EdgesDistinct(distinct));
     }
     let mut plan = match pattern.vertices.is_empty() && pattern.predicates.is_empty() {
         true => input,

@@ -120,6 +120,8 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Lowered<(Plan, Vec<Var>, Var)> {
         let (first_own, first_used) = (self.variables.len(), self.used.len());
+        // Of the modes, that of a walk alone is about the edges of one round.
+        let mode = mode.filter(|mode| *mode == PathMode::Walk);
         let mut path = PathPattern { mode, ..(*group.path).clone() };
         let begin = end_name(path.elements.first_mut(), " round begins", group.span)?;
         let end = end_name(path.elements.last_mut(), " round ends", group.span)?;

@@ -32,11 +32,11 @@ struct Section {
     name: PartName,
     place: Place,
     page: PartPage,
-    groups: Option<Box<Groups>>,
+    groups: Option<Box<TableGroups>>,
 }
 
 /// The groups of a table.
-struct Groups {
+struct TableGroups {
     places: TablePlaces,
     crcs: [u32; GROUPS_MAX],
     pages: [PartPage; GROUPS_MAX],
@@ -48,12 +48,12 @@ type PartPage = OnceLock<(Arc<Page<Base>>, OverheadCharge)>;
 /// Where a part lies, and its checksum.
 #[derive(Clone, Copy)]
 struct Place {
-    at: Pieces,
+    at: PartPieces,
     crc: u32,
 }
 
 #[derive(Clone, Copy)]
-enum Pieces {
+enum PartPieces {
     One(Piece),
     /// A group of a table, with its slots.
     Group(GroupPlace, u16, u16, bool),
@@ -78,17 +78,17 @@ impl Section {
         let crc = crc32fast::hash(&bytes[range.clone()]);
         let is_long =
             |places: &TablePlaces| range.len() >= GROUPED_BYTES_MIN && places.slot_count > GROUP_SLOTS;
-        let groups = places.filter(is_long).map(|places| Box::new(Groups::new(places, bytes)));
+        let groups = places.filter(is_long).map(|places| Box::new(TableGroups::new(places, bytes)));
         let piece = Piece { at: range.start as u32, length: range.len() as u32 };
-        Section { name, place: Place { at: Pieces::One(piece), crc }, page: PartPage::new(), groups }
+        Section { name, place: Place { at: PartPieces::One(piece), crc }, page: PartPage::new(), groups }
     }
     fn is_loaded(&self) -> bool {
         self.page.get().is_some_and(|(page, _)| page.is_loaded())
     }
 }
 
-impl Groups {
-    fn new(places: TablePlaces, bytes: &[u8]) -> Groups {
+impl TableGroups {
+    fn new(places: TablePlaces, bytes: &[u8]) -> TableGroups {
         let crc = |place: &GroupPlace| {
             let mut hasher = crc32fast::Hasher::new();
             for Piece { at, length } in place.pieces() {
@@ -96,12 +96,13 @@ impl Groups {
             }
             hasher.finalize()
         };
-        Groups { crcs: places.groups.each_ref().map(crc), places, pages: Default::default() }
+        TableGroups { crcs: places.groups.each_ref().map(crc), places, pages: Default::default() }
     }
     /// Where a group lies; none behind the last slot that the table knows.
     fn place(&self, group: usize) -> Option<Place> {
         let (start, end) = (group * GROUP_SLOTS, self.places.slot_count.min((group + 1) * GROUP_SLOTS));
-        let at = Pieces::Group(self.places.groups[group], start as u16, end as u16, self.places.has_slots);
+        let at =
+            PartPieces::Group(self.places.groups[group], start as u16, end as u16, self.places.has_slots);
         (start < end).then_some(Place { at, crc: self.crcs[group] })
     }
 }
@@ -122,7 +123,7 @@ impl ChunkParts {
         let groups = sections.iter().filter(|section| section.groups.is_some()).count();
         // The answer of the head comes later, where it comes.
         let bytes = size_of::<ChunkParts>() + 2 * head.room_bytes() + size_of_val(&*sections);
-        let bytes = bytes + groups * size_of::<Groups>();
+        let bytes = bytes + groups * size_of::<TableGroups>();
         ChunkParts { head, absent: OnceLock::new(), sections, _charge: OverheadCharge::new(pager, bytes) }
     }
     /// The part of this name of the chunk that is stored as `blob`; of a group of lists the whole table, where that is in memory or short.
@@ -220,8 +221,8 @@ impl Paged for Base {
         match known {
             StoredBase::Whole(..) => source.read(blob),
             StoredBase::Part(part) => match part.place.at {
-                Pieces::One(piece) => source.read_part(blob, piece.at, piece.length),
-                Pieces::Group(place, ..) => {
+                PartPieces::One(piece) => source.read_part(blob, piece.at, piece.length),
+                PartPieces::Group(place, ..) => {
                     let [lengths, neighbours, slots] = place.pieces();
                     let mut bytes = source.read_part(blob, lengths.at, lengths.length)?;
                     for piece in [neighbours, slots].into_iter().filter(|piece| piece.length > 0) {
@@ -261,7 +262,7 @@ fn decode_part(bytes: &[u8], part: &StoredPart) -> Result<Base, StoreError> {
         PartName::Column(key) => base.columns.push((key, Arc::new(decode_column(reader)?))),
         PartName::Table(lane) => base.tables.push((lane, Arc::new(decode_table(reader)?.0))),
         PartName::Lists(lane, _) => {
-            let Pieces::Group(place, start, end, has_slots) = part.place.at else {
+            let PartPieces::Group(place, start, end, has_slots) = part.place.at else {
                 return Err(reader.fail("lists without a group"));
             };
             let slots = usize::from(start)..usize::from(end);

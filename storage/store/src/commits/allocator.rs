@@ -12,11 +12,15 @@ use model::id::{CHUNK_COUNT_MAX, EDGE_SLOT_COUNT_MAX};
 use model::{CHUNK_SLOTS, ChunkNo, EdgeId, EdgeTypeId, LabelSetId, Slot, VertexId};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Locks over which edge counters are spread, so that writers of different chunks rarely meet.
 const EDGE_SHARDS: usize = 16;
 /// Returned ids of aborted transactions for each label set or edge counter; further ones are lost.
 const RETURNED_MAX: usize = 1024;
+
+/// The longest that a writer waits for a chunk number, and for another writer who waits for one.
+pub const LEASE_WAIT: Duration = Duration::from_secs(10);
 
 /// Consecutive vertices that go to one lane, where several are filled in turn.
 const LANE_RUN: u64 = 4;
@@ -50,6 +54,11 @@ impl Vertices {
         open.next += 1;
         Some(VertexId::new(open.chunk, (open.next - 1) as Slot))
     }
+    /// The first vertex of a new chunk.
+    fn begin(&mut self, key: (LabelSetId, u32), chunk: ChunkNo) -> VertexId {
+        self.open.insert(key, OpenChunk { chunk, next: 1, returned: Vec::new() });
+        VertexId::new(chunk, 0)
+    }
     fn has_room(&self, key: (LabelSetId, u32)) -> bool {
         self.open.get(&key).is_some_and(|open| open.next < CHUNK_SLOTS || !open.returned.is_empty())
     }
@@ -72,8 +81,8 @@ struct Writer {
     leases: Arc<dyn ChunkLeases>,
     number: u32,
     writers: u32,
-    /// Open chunks of one label set, which new vertices fill in turn.
-    lanes: u32,
+    /// One for each lane: of the open chunks of one label set, which new vertices fill in turn. Held by who waits for a lease there.
+    lanes: Vec<Mutex<()>>,
 }
 
 type EdgeCounters = HashMap<(ChunkNo, EdgeTypeId), EdgeCounter, FixedState>;
@@ -82,8 +91,6 @@ type EdgeCounters = HashMap<(ChunkNo, EdgeTypeId), EdgeCounter, FixedState>;
 #[derive(Default)]
 pub struct Allocator {
     vertices: Mutex<Vertices>,
-    /// Held by the writer that waits for a lease.
-    leasing: Mutex<()>,
     edges: [Mutex<EdgeCounters>; EDGE_SHARDS],
     writer: Option<Writer>,
 }
@@ -92,6 +99,7 @@ impl Allocator {
     /// The allocator of one of several writers of a graph, given its number and their count; fills chunks of `lanes` lanes at a time.
     pub fn leased(leases: Arc<dyn ChunkLeases>, (number, writers): (u32, u32), lanes: u32) -> Allocator {
         debug_assert!(number < writers && lanes > 0);
+        let lanes = (0..lanes).map(|_| Mutex::default()).collect();
         Allocator { writer: Some(Writer { leases, number, writers, lanes }), ..Allocator::default() }
     }
     /// As [`Allocator::edge`], for one of several writers: every edge of the chunk that others committed has a slot below `bound`.
@@ -147,23 +155,25 @@ impl Allocator {
         let mut vertices = self.vertices.lock();
         let lane = self.writer.as_ref().map_or(0, |writer| {
             vertices.count += 1;
-            (vertices.count / LANE_RUN % u64::from(writer.lanes)) as u32
+            (vertices.count / LANE_RUN % writer.lanes.len() as u64) as u32
         });
         if let Some(vertex) = vertices.take((labels, lane)) {
             return Ok(vertex);
         }
-        // One waits for a lease at a time, and those whose chunks have room go on meanwhile.
-        let _leasing =
-            self.writer.as_ref().map(|_| MutexGuard::unlocked(&mut vertices, || self.leasing.lock()));
+        let Some(writer) = &self.writer else {
+            let chunk = take_chunks(&mut vertices.next_chunk, 1)?;
+            return Ok(vertices.begin((labels, lane), chunk));
+        };
+        // One waits for a lease of a lane at a time, and those whose chunks have room go on meanwhile.
+        let leasing = || writer.lanes[lane as usize].try_lock_for(LEASE_WAIT);
+        let Some(_leasing) = MutexGuard::unlocked(&mut vertices, leasing) else {
+            return Err(StoreError::Full("chunks that are leased"));
+        };
         if let Some(vertex) = vertices.take((labels, lane)) {
             return Ok(vertex);
         }
-        let chunk = match &self.writer {
-            Some(writer) => MutexGuard::unlocked(&mut vertices, || writer.leases.take(lane))?,
-            None => take_chunks(&mut vertices.next_chunk, 1)?,
-        };
-        vertices.open.insert((labels, lane), OpenChunk { chunk, next: 1, returned: Vec::new() });
-        Ok(VertexId::new(chunk, 0))
+        let chunk = MutexGuard::unlocked(&mut vertices, || writer.leases.take(lane))?;
+        Ok(vertices.begin((labels, lane), chunk))
     }
     /// An id for an edge of this type that starts at `source`.
     pub fn edge(&self, source: VertexId, edge_type: EdgeTypeId) -> Result<EdgeId, StoreError> {
@@ -237,4 +247,43 @@ fn take_chunks(next: &mut ChunkNo, count: u32) -> Result<ChunkNo, StoreError> {
     }
     *next += count;
     Ok(*next - count)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+    use super::*;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// Tells of each request, and answers it when it is let go.
+    struct Slow(Sender<u32>, Mutex<Receiver<ChunkNo>>);
+
+    impl ChunkLeases for Slow {
+        fn take(&self, lane: u32) -> Result<ChunkNo, StoreError> {
+            self.0.send(lane).unwrap();
+            Ok(self.1.lock().recv().unwrap())
+        }
+    }
+
+    /// Two writers of the same labels make one request, and who needs none goes on beside them.
+    #[test]
+    fn one_writer_of_a_lane_waits_for_a_lease() {
+        let ((requests, requested), (answers, answered)) = (channel(), channel());
+        let leases = Arc::new(Slow(requests, Mutex::new(answered)));
+        let allocator = Allocator::leased(leases, (0, 1), 1);
+        let [some, others] = [1, 2].map(LabelSetId);
+        answers.send(7).unwrap();
+        assert_eq!(allocator.vertex(others).unwrap(), VertexId::new(7, 0));
+        requested.recv().unwrap();
+        std::thread::scope(|scope| {
+            let writers = [(); 2].map(|()| scope.spawn(|| allocator.vertex(some).unwrap()));
+            requested.recv().unwrap();
+            assert_eq!(allocator.vertex(others).unwrap(), VertexId::new(7, 1));
+            answers.send(9).unwrap();
+            let mut found = writers.map(|writer| writer.join().unwrap());
+            found.sort();
+            assert_eq!(found, [VertexId::new(9, 0), VertexId::new(9, 1)]);
+        });
+        assert!(requested.try_recv().is_err());
+    }
 }

@@ -314,7 +314,9 @@ mod tests {
         let pager = Pager::new(None);
         let _versions = Charge::new(&pager, 1 << 40);
         pager.pages.store(1 << 40, Ordering::Relaxed);
-        assert!(pager.may_pin(1 << 40) && !pager.wants_checkpoint() && !pager.is_pressed());
+        assert!(
+            pager.may_pin(1 << 40) && !pager.wants_checkpoint() && !pager.is_pressed() && !pager.is_short()
+        );
         assert_eq!((pager.has_budget(), pager.report().budget_bytes), (false, None));
     }
 

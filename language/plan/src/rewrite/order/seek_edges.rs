@@ -75,7 +75,8 @@ struct Start {
 fn starts(at: usize, pattern: &Pattern, bound: &Vars, planning: &dyn Planning) -> Vec<Start> {
     let edge = &pattern.edges[at];
     let [edge_type] = &edge.types[..] else { return Vec::new() };
-    let runs_apart = pattern.edges.iter().all(|other| other.run.is_none() || !may_be_same(edge, other));
+    let meets = |other: &PatternEdge| edge.must_differ(other) && may_be_same(edge, other);
+    let runs_apart = pattern.edges.iter().all(|other| other.run.is_none() || !meets(other));
     if edge.run.is_some() || edge.from == edge.to || bound.contains(&edge.variable) || !runs_apart {
         return Vec::new();
     }

@@ -175,7 +175,7 @@ impl Shape {
         Some(())
     }
 
-    /// A tree that hangs on one known vertex by one edge, with no two edges that could be the same one.
+    /// A tree that hangs on one known vertex by one edge, with no two edges that could be the same one and must not.
     fn optional(&mut self, pattern: &Pattern) -> Option<()> {
         let mut known = pattern.vertices.iter().filter(|vertex| self.find(vertex.variable).is_some());
         let root = known.next().filter(|root| root.labels.is_any() && known.next().is_none())?;

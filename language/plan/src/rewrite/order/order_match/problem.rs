@@ -47,7 +47,7 @@ pub(super) struct Vertex {
 /// An edge to find.
 pub(super) struct Edge {
     pub pattern: PatternEdge,
-    /// The MATCH it stands in: edges of one are distinct.
+    /// The MATCH it stands in: only edges of one may have to differ.
     pub group: usize,
     /// Bits of its ends.
     pub from: Set,
