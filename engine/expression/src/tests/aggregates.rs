@@ -371,6 +371,12 @@ fn summand(chance: &mut Chance) -> Value {
     }
 }
 
+/// Rows of one value, and what is to be added for them.
+fn of_one_value(one: Value, rows: usize) -> (Carried, Vec<Value>) {
+    let added = if one.is_null() { 0 } else { rows };
+    (Carried::new(Column::Constant(one.clone(), rows)), vec![one; added])
+}
+
 #[test]
 fn small_sums_are_those_of_the_general_form() {
     let seed = Chance::system_seed();
@@ -395,8 +401,7 @@ fn small_sums_are_those_of_the_general_form() {
             // All rows may have one value, as those of a level of a search, and all may be of one group.
             if chance.happens(0.3) {
                 let one = if chance.happens(0.2) { Value::Null } else { value(&mut chance) };
-                column = Carried::new(Column::Constant(one.clone(), rows));
-                values = if one.is_null() { Vec::new() } else { vec![one; rows] };
+                (column, values) = of_one_value(one, rows);
             }
             let part = chance.index(2);
             if chance.happens(0.3) {
@@ -465,8 +470,7 @@ fn small_extremes_are_those_of_the_general_form() {
             let mut column = Carried::new(values.iter().cloned().collect());
             if chance.happens(0.3) {
                 let one = if chance.happens(0.2) { Value::Null } else { value(&mut chance) };
-                column = Carried::new(Column::Constant(one.clone(), rows));
-                values = if one.is_null() { Vec::new() } else { vec![one; rows] };
+                (column, values) = of_one_value(one, rows);
             }
             if chance.happens(0.3) {
                 groups.fill(0);

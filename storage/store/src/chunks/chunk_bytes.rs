@@ -7,7 +7,7 @@ use crate::chunks::chunk::{Base, BaseKnown, ChunkRead};
 use crate::chunks::column_bytes::{decode_column, encode_column};
 use crate::chunks::compact;
 use crate::chunks::delta::SlotBits;
-use crate::chunks::table::{EdgeSlots, EdgeTable, GROUP_SLOTS, GROUPS_MAX, Lane};
+use crate::chunks::table::{EdgeSlots, EdgeTable, GROUP_SLOTS, GROUPS_MAX, Lane, group_slots};
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
 use model::{CHUNK_SLOTS, EdgeTypeId, KeyId, LabelSetId};
 use std::ops::Range;
@@ -221,7 +221,6 @@ fn decode_lists(
     has_slots: impl FnOnce(&mut Reader<'_>) -> Result<bool, StoreError>,
 ) -> Result<(EdgeTable, TablePlaces), StoreError> {
     let mut groups = [GroupPlace::default(); GROUPS_MAX];
-    let group_of = |number: usize| number * GROUP_SLOTS..slot_count.min((number + 1) * GROUP_SLOTS);
     let numbers = 0..slot_count.div_ceil(GROUP_SLOTS);
     let mut offsets = Vec::with_capacity(slot_count + 1);
     let mut end = 0u32;
@@ -229,7 +228,7 @@ fn decode_lists(
     for number in numbers.clone() {
         let begin = reader.position();
         groups[number].first_edge = end;
-        for _ in group_of(number) {
+        for _ in group_slots(number, slot_count) {
             let degree = reader.uint32()?;
             end = end.checked_add(degree).ok_or_else(|| reader.fail("table too long"))?;
             offsets.push(end);
@@ -241,7 +240,7 @@ fn decode_lists(
     }
     let mut neighbours = Vec::with_capacity(end as usize);
     for number in numbers.clone() {
-        let (begin, slots) = (reader.position(), group_of(number));
+        let (begin, slots) = (reader.position(), group_slots(number, slot_count));
         for pair in offsets[slots.start..=slots.end].windows(2) {
             let mut neighbour = 0u32;
             for _ in pair[0]..pair[1] {
@@ -257,7 +256,7 @@ fn decode_lists(
     let mut slots = has_slots.then(|| Vec::with_capacity(end as usize));
     if let Some(slots) = &mut slots {
         for number in numbers {
-            let (begin, group) = (reader.position(), group_of(number));
+            let (begin, group) = (reader.position(), group_slots(number, slot_count));
             let count = offsets[group.end] - offsets[group.start];
             reader.append_uint32s(count as usize, slots)?;
             groups[number].slots = Piece::up_to(begin, reader);

@@ -13,7 +13,7 @@ use crate::bytes::Reader;
 use crate::chunks::chunk::{Base, BaseKnown, PartName};
 use crate::chunks::chunk_bytes::{GroupPlace, Piece, TablePlaces, decode_group, decode_table, decode_whole};
 use crate::chunks::column_bytes::decode_column;
-use crate::chunks::table::{GROUP_SLOTS, GROUPS_MAX};
+use crate::chunks::table::{GROUP_SLOTS, GROUPS_MAX, group_slots};
 use crate::paging::page::{Page, Paged};
 use crate::paging::pager::{OverheadCharge, Pager};
 use crate::paging::source::{BlobKey, ChunkSource};
@@ -100,10 +100,10 @@ impl TableGroups {
     }
     /// Where a group lies; none behind the last slot that the table knows.
     fn place(&self, group: usize) -> Option<Place> {
-        let (start, end) = (group * GROUP_SLOTS, self.places.slot_count.min((group + 1) * GROUP_SLOTS));
-        let at =
-            PartPieces::Group(self.places.groups[group], start as u16, end as u16, self.places.has_slots);
-        (start < end).then_some(Place { at, crc: self.crcs[group] })
+        let TablePlaces { groups, slot_count, has_slots } = &self.places;
+        let slots = group_slots(group, *slot_count);
+        let at = PartPieces::Group(groups[group], slots.start as u16, slots.end as u16, *has_slots);
+        (!slots.is_empty()).then_some(Place { at, crc: self.crcs[group] })
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::chunks::edge_set::pack;
 use crate::chunks::joined_lists::JoinedSlot;
 use model::{CHUNK_SLOTS, EdgeTypeId};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Edge type and way (out or in), as one number that sorts by type first.
@@ -32,6 +33,12 @@ impl Lane {
 pub(crate) const GROUP_SLOTS: usize = 512;
 /// Groups of a table at most.
 pub(crate) const GROUPS_MAX: usize = CHUNK_SLOTS / GROUP_SLOTS;
+
+/// The slots of a group of a table with this many slots; none where the table ends before it.
+pub(crate) fn group_slots(group: usize, slot_count: usize) -> Range<usize> {
+    let start = slot_count.min(group * GROUP_SLOTS);
+    start..slot_count.min(start + GROUP_SLOTS)
+}
 
 /// The slots that a table has lists of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,7 +131,7 @@ impl EdgeTable {
     }
     /// Positions of the edges of vertex slot `slot`.
     #[inline]
-    pub(crate) fn range(&self, slot: usize) -> std::ops::Range<usize> {
+    pub(crate) fn range(&self, slot: usize) -> Range<usize> {
         debug_assert!(self.is_whole() || slot / GROUP_SLOTS == usize::from(self.cover.first) / GROUP_SLOTS);
         let at = slot.wrapping_sub(usize::from(self.cover.first));
         match self.offsets.get(at..at.wrapping_add(2)) {
@@ -159,7 +166,7 @@ impl EdgeTable {
         low < range.end && self.packed(low) == edge
     }
     /// Positions of the edges from vertex slot `slot` to `neighbour`.
-    pub(crate) fn positions_to(&self, slot: usize, neighbour: u32) -> std::ops::Range<usize> {
+    pub(crate) fn positions_to(&self, slot: usize, neighbour: u32) -> Range<usize> {
         let range = self.range(slot);
         let list = &self.neighbours[range.clone()];
         let start = list.partition_point(|other| *other < neighbour);
