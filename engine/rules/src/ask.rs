@@ -5,10 +5,36 @@ use crate::evaluation::{Bounds, Evaluation};
 use crate::facts::GraphFacts;
 use datalog::{Program, RelationNo};
 use model::Value;
+use std::sync::OnceLock;
 use store::GraphRead;
 
 /// Facts of files: of each relation that comes from one.
 pub type FileFacts = Vec<(RelationNo, Vec<Vec<Value>>)>;
+
+/// A program whose question is asked again and again: it is reduced to the question once.
+pub struct PreparedProgram {
+    program: Program,
+    focused: OnceLock<Program>,
+}
+
+impl PreparedProgram {
+    /// Nothing is computed yet.
+    pub fn new(program: Program) -> PreparedProgram {
+        PreparedProgram { program, focused: OnceLock::new() }
+    }
+    /// The program as it was written.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+    /// The program that computes only what its question needs.
+    fn focused(&self, bounds: &Bounds) -> Result<Program, RulesError> {
+        if let Some(focused) = self.focused.get() {
+            return Ok(focused.clone());
+        }
+        let focused = datalog::focus_while(&self.program, &|| (bounds.look)(0))?;
+        Ok(self.focused.get_or_init(|| focused).clone())
+    }
+}
 
 /// The answer to the question of a program, handed out in parts.
 pub struct RulesAnswer {
@@ -44,13 +70,13 @@ impl RulesAnswer {
 /// # Errors
 /// A limit is passed, a parameter is missing, the graph could not be read, or `bounds` end it.
 pub fn ask(
-    program: &Program,
+    prepared: &PreparedProgram,
     files: &FileFacts,
     parameters: impl Fn(&str) -> Option<Value> + Send + 'static,
     graph: &dyn GraphRead,
     bounds: Bounds,
 ) -> Result<RulesAnswer, RulesError> {
-    let focused = datalog::focus_while(program, &|| (bounds.look)(0))?;
+    let focused = prepared.focused(&bounds)?;
     let question = focused.question.as_ref().map(|question| question.relation);
     let facts = GraphFacts::new(graph, &focused);
     let mut evaluation = Evaluation::new(focused, parameters, bounds)?;

@@ -4,7 +4,7 @@ use crate::aggregate::Groups;
 use crate::compile::{Start, Surroundings, plan};
 use crate::component::{Lower, Members, Part, PlansOf, RulesPart, Upkeep};
 use crate::error::RulesError;
-use crate::limits::{LOOK_EVERY, RANK_MAX};
+use crate::limits::{FIRST_LOOK, LOOK_EVERY, RANK_MAX};
 use crate::plan::Step;
 use crate::relation::{Relation, hash, state};
 use crate::source::{Over, Source};
@@ -77,7 +77,8 @@ pub struct Evaluation<'a> {
     pub(crate) outs: Vec<Vec<u32>>,
     /// Facts derived, ever.
     pub(crate) derived: usize,
-    looked_at: usize,
+    /// As many when it is checked next whether there is room for more.
+    look_at: usize,
     /// Bytes of the groups of aggregates.
     group_bytes: usize,
     plan_bytes: usize,
@@ -118,7 +119,7 @@ impl<'a> Evaluation<'a> {
             out: Vec::new(),
             outs: vec![Vec::new(); count],
             derived: 0,
-            looked_at: 0,
+            look_at: FIRST_LOOK,
             group_bytes: 0,
             plan_bytes: 0,
             counted: 0,
@@ -524,10 +525,10 @@ impl<'a> Evaluation<'a> {
     }
     /// Now and then: checks memory and cancellation.
     pub(crate) fn check_room(&mut self) -> Result<(), RulesError> {
-        if self.derived < self.looked_at + LOOK_EVERY {
+        if self.derived < self.look_at {
             return Ok(());
         }
-        self.looked_at = self.derived;
+        self.look_at = self.derived + self.derived.min(LOOK_EVERY);
         self.count();
         self.look_around(0)
     }

@@ -28,7 +28,7 @@ mod source;
 mod table;
 mod words;
 
-pub use ask::{FileFacts, RulesAnswer, ask};
+pub use ask::{FileFacts, PreparedProgram, RulesAnswer, ask};
 pub use error::RulesError;
 pub use evaluation::{Bounds, Change, Evaluation, Look, RelationDelta};
 pub use facts::{GraphFact, GraphFacts};

@@ -18,5 +18,8 @@ pub(crate) const BLOCK_WORDS: usize = 1 << 14;
 pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 14;
 /// Bytes of a value of the table beside its content: itself and its slot.
 pub(crate) const VALUE_BYTES: usize = 40;
-/// Facts between two checks for cancellation.
+/// Facts between two checks for cancellation, at most.
 pub(crate) const LOOK_EVERY: usize = 4_096;
+/// Facts before the first check; each later one comes after twice as many. A program that is only tried for a short time is ended soon, and a long one
+/// counts its bytes seldom.
+pub(crate) const FIRST_LOOK: usize = 256;

@@ -459,7 +459,7 @@ fn rules_are_kept_by_the_same_law() {
         turns(&keeper, 2);
         for reader in &mut readers {
             reader.read_to(snapshot.commit_version());
-            let program = datalog::compile(reader.text).unwrap();
+            let program = rules::PreparedProgram::new(datalog::compile(reader.text).unwrap());
             let mut answer =
                 rules::ask(&program, &Vec::new(), |_| None, &snapshot, Default::default()).unwrap();
             let rows = answer.rows(usize::MAX).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! The cache of plans by text, so that a repeated query is neither parsed nor planned again.
+//! Caches by text: a repeated statement is neither parsed nor planned again, and a repeated Datalog program is not read again.
 
-use execute::{PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared};
+use execute::{Credit, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use rules::PreparedProgram;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use store::Snapshot;
@@ -62,55 +63,76 @@ impl OldBases {
     }
 }
 
-/// Plans that were made; of too many, those used longest ago go first.
-#[derive(Default)]
-pub(crate) struct PlanCache {
-    inner: Mutex<Inner>,
+/// A Datalog program that was read.
+pub(crate) struct KnownProgram {
+    pub prepared: PreparedProgram,
+    pub credit: Credit,
 }
 
-#[derive(Default)]
-struct Inner {
-    plans: HashMap<Arc<str>, (Arc<Planned>, u64), foldhash::fast::RandomState>,
+/// What was made of texts; of too many, those used longest ago go first.
+pub(crate) struct TextCache<T> {
+    inner: Mutex<Inner<T>>,
+}
+
+/// Plans that were made.
+pub(crate) type PlanCache = TextCache<Planned>;
+
+struct Inner<T> {
+    made: HashMap<Arc<str>, (Arc<T>, u64), foldhash::fast::RandomState>,
     turn: u64,
 }
 
+impl<T> Default for TextCache<T> {
+    fn default() -> TextCache<T> {
+        TextCache { inner: Mutex::new(Inner { made: HashMap::default(), turn: 0 }) }
+    }
+}
+
 impl PlanCache {
+    /// The plan of a text, if it is right for this snapshot.
     pub fn get(&self, text: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
         // What a restricted reader is shown may have to be searched for: others do not wait for that, nor lose a plan where it failed.
         snapshot.catalog();
         if !snapshot.has_catalog() {
             return None;
         }
+        self.get_if(text, |planned| planned.plan.is_fresh(snapshot))
+    }
+}
+
+impl<T> TextCache<T> {
+    /// What was made of a text; it is dropped unless it is still right.
+    pub fn get_if(&self, text: &str, is_right: impl FnOnce(&T) -> bool) -> Option<Arc<T>> {
         let mut inner = self.inner.lock();
         inner.turn += 1;
         let turn = inner.turn;
-        let (plan, used) = inner.plans.get_mut(text)?;
-        if !plan.plan.is_fresh(snapshot) {
-            inner.plans.remove(text);
+        let (made, used) = inner.made.get_mut(text)?;
+        if !is_right(made) {
+            inner.made.remove(text);
             return None;
         }
         *used = turn;
-        Some(plan.clone())
+        Some(made.clone())
     }
-    pub fn put(&self, text: &str, plan: Arc<Planned>) {
+    pub fn put(&self, text: &str, made: Arc<T>) {
         if text.len() > PLAN_TEXT_BYTES_MAX {
             return;
         }
         let mut inner = self.inner.lock();
-        if inner.plans.len() >= PLANS_MAX {
+        if inner.made.len() >= PLANS_MAX {
             inner.drop_oldest_half();
         }
         let turn = inner.turn;
-        inner.plans.insert(text.into(), (plan, turn));
+        inner.made.insert(text.into(), (made, turn));
     }
 }
 
-impl Inner {
+impl<T> Inner<T> {
     fn drop_oldest_half(&mut self) {
-        let mut turns: Vec<u64> = self.plans.values().map(|(_, used)| *used).collect();
+        let mut turns: Vec<u64> = self.made.values().map(|(_, used)| *used).collect();
         turns.sort_unstable();
         let middle = turns[turns.len() / 2];
-        self.plans.retain(|_, (_, used)| *used > middle);
+        self.made.retain(|_, (_, used)| *used > middle);
     }
 }
 

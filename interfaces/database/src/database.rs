@@ -1,7 +1,7 @@
 //! The database handle. Joins the transaction engine with the executors that run queries.
 
 use crate::accounts::{Accounts, Tenant};
-use crate::cache::{OldBases, PlanCache, Planned};
+use crate::cache::{KnownProgram, OldBases, PlanCache, Planned, TextCache};
 use crate::clients::Transactions;
 use crate::drain::Drain;
 use crate::entries::SetAside;
@@ -20,13 +20,14 @@ use crate::standing::queries::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, drain, entries, migrate};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
-use execute::{AccountOptions, ExecuteOptions, Imports, ProgramCache, Runtime, SpillFolder};
+use execute::{AccountOptions, Credit, ExecuteOptions, Imports, ProgramCache, Runtime, SpillFolder};
 use model::pace;
+use rules::PreparedProgram;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use store::{Change, Entries, PagingReport, Snapshot, StoreOptions};
+use store::{Catalog, Change, Entries, PagingReport, Snapshot, StoreOptions};
 use transact::{BackupReport, Engine, OpenOptions, RecoveryReport};
 use traverse::answer::own_ids::OwnIds;
 use world::disk::{Disk, RealDisk};
@@ -49,6 +50,7 @@ struct Inner {
     engine: Engine,
     runtime: Arc<Runtime>,
     plans: PlanCache,
+    programs: TextCache<KnownProgram>,
     restricted_views: RestrictedViews,
     degrees: Arc<Degrees>,
     traversals: traverse::answer::planned::Plans,
@@ -167,6 +169,7 @@ impl Database {
             engine,
             runtime: Arc::new(runtime),
             plans: PlanCache::default(),
+            programs: TextCache::default(),
             restricted_views: RestrictedViews::default(),
             degrees: Arc::default(),
             traversals: Default::default(),
@@ -518,6 +521,25 @@ impl Database {
                 .put(text, planned.clone());
         }
         Ok(planned)
+    }
+
+    /// A Datalog program that begins at `offset` of a text, over a graph with these names: read once, and reduced to its question once.
+    pub(crate) fn datalog_program(
+        &self,
+        program: &str,
+        whole: &str,
+        offset: usize,
+        catalog: &Catalog,
+    ) -> Result<Arc<KnownProgram>, Error> {
+        if let Some(known) = self.inner.programs.get_if(program, |_| true) {
+            crate::datalog::check_names(known.prepared.program(), whole, offset, catalog)?;
+            return Ok(known);
+        }
+        let read = crate::datalog::compile(program, whole, offset, catalog)?;
+        let known = KnownProgram { prepared: PreparedProgram::new(read), credit: Credit::of_job() };
+        let known = Arc::new(known);
+        self.inner.programs.put(program, known.clone());
+        Ok(known)
     }
 
     /// The restricted views in use.

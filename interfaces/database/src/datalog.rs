@@ -86,14 +86,29 @@ pub(crate) fn compile(
     offset: usize,
     catalog: &Catalog,
 ) -> Result<Program, Error> {
+    let program = ::datalog::compile(program).map_err(|error| shifted(error, whole, offset))?;
+    check_names(&program, whole, offset, catalog)?;
+    Ok(program)
+}
+
+/// Refuses names that are likely slips: neither the program nor the graph has them.
+pub(crate) fn check_names(
+    program: &Program,
+    whole: &str,
+    offset: usize,
+    catalog: &Catalog,
+) -> Result<(), Error> {
     let graph_has = |relation: &GraphRelation| match relation {
         GraphRelation::Label(name) => catalog.label(name).is_some(),
         GraphRelation::EdgeType(name) => catalog.edge_type(name).is_some(),
         GraphRelation::VertexProperty(..) | GraphRelation::EdgeProperty(..) => true,
     };
-    ::datalog::compile(program)
-        .and_then(|program| program.check_names(graph_has).map(|()| program))
-        .map_err(|error| in_text(DatalogError { span: error.span.shifted(offset), ..error }, whole))
+    program.check_names(graph_has).map_err(|error| shifted(error, whole, offset))
+}
+
+/// An error of a program that begins at `offset` of a text.
+fn shifted(error: DatalogError, whole: &str, offset: usize) -> Error {
+    in_text(DatalogError { span: error.span.shifted(offset), ..error }, whole)
 }
 
 impl From<RulesError> for Error {

@@ -1,8 +1,8 @@
-//! Decides whether a plan is tried on the calling thread, before it is submitted to executors.
+//! Decides whether a plan, or a Datalog program, is tried on the calling thread, before it is submitted to executors.
 //!
 //! Idea: a plan whose driver is a pipeline only walks a few steps from looked-up vertices. It usually takes microseconds, unless it meets a hub or a
 //! long list. So a plan has credit: each run that finished in time earns a little, one that did not costs much, and without credit only one run in
-//! [`PROBE_EVERY`] is tried. A statement that writes is tried outside of explicit transactions only, since only then can the writes of an unfinished
+//! [`PROBE_EVERY`] is tried. One of these that finishes in time ends the debt: runs that read the graph from disk say nothing of those that find it in memory. A statement that writes is tried outside of explicit transactions only, since only then can the writes of an unfinished
 //! run be rolled back. Cost: one relaxed counter a run.
 
 use plan::physical::OperatorDriver;
@@ -18,7 +18,7 @@ const COST: i32 = 16;
 /// then costs 200 us, of sixty-four runs of more than that each.
 const PROBE_EVERY: u32 = 64;
 
-/// A plan's standing.
+/// The standing of a plan or a program.
 #[derive(Debug)]
 pub struct Credit {
     is_fit: bool,
@@ -37,6 +37,10 @@ impl Credit {
         };
         Credit { is_fit, left: AtomicI32::new(CREDIT_MAX), runs: AtomicU32::new(0) }
     }
+    /// Of work that is no plan.
+    pub fn of_job() -> Credit {
+        Credit { is_fit: true, left: AtomicI32::new(CREDIT_MAX), runs: AtomicU32::new(0) }
+    }
     /// Is this run tried on the calling thread?
     pub fn is_due(&self) -> bool {
         let probes = || self.runs.fetch_add(1, Ordering::Relaxed).is_multiple_of(PROBE_EVERY);
@@ -49,7 +53,7 @@ impl Credit {
         if !in_time {
             self.left.store((left - COST).max(-COST), Ordering::Relaxed);
         } else if left < CREDIT_MAX {
-            self.left.store(left + 1, Ordering::Relaxed);
+            self.left.store(left.max(0) + 1, Ordering::Relaxed);
         }
     }
 }
@@ -99,6 +103,10 @@ mod tests {
         assert_eq!(overruns.count(), 4);
         let tried = (0..10 * PROBE_EVERY).filter(|_| credit.is_due()).count();
         assert_eq!(tried, 10, "now and then it may show that it has become short");
+        credit.tried(true);
+        assert!((0..100).all(|_| credit.is_due()), "it has");
+        credit.tried(false);
+        assert!((1..PROBE_EVERY).all(|_| !credit.is_due()));
         (0..2 * COST).for_each(|_| credit.tried(true));
         assert!((0..100).all(|_| credit.is_due()));
     }

@@ -202,7 +202,8 @@ impl<W: Word> Lanes<W> {
         let (now, last) = (&self.frontiers[even], &self.frontiers[1 - even]);
         let (is_start, returns) = (stage.depth == 0, ground.sources_return());
         let are_ends = !is_start || ground.hops.min == 0;
-        let (sums, traces) = (ground.against.is_some(), ground.traces() && !is_start);
+        let sums = ground.against.is_some() && stage.depth < ground.hops.max;
+        let traces = ground.traces() && !is_start;
         let lists = ground.lists_ends() && !traces;
         // The edges of a large level are judged by some of its vertices.
         let sampled = if stage.list.len() > SUMMED_MAX { SAMPLED_SHARE } else { 1 };

@@ -284,9 +284,10 @@ impl Single {
         }
     }
 
-    /// Must the degrees of found vertices be summed for the next choice?
+    /// Must the degrees of found vertices be summed for the next choice? Not after the last level: where the graph does not fit in memory, each degree
+    /// may be a read of the disk.
     pub(super) fn asks_edges<A: Adjacency>(&self, ground: &Ground<A>, stage: &Stage) -> bool {
-        ground.against.is_some() && stage.kind == Kind::Expand
+        ground.against.is_some() && stage.kind == Kind::Expand && stage.depth + 1 < ground.hops.max
     }
 }
 

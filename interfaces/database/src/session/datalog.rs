@@ -2,7 +2,8 @@
 //! question needs of the graph.
 
 use super::{Limits, Session};
-use crate::datalog::{Wrapped, compile, statement};
+use crate::cache::KnownProgram;
+use crate::datalog::{Wrapped, statement};
 use crate::query_log::QueryLanguage;
 use crate::result::{self, RequestKind};
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
@@ -25,7 +26,7 @@ const BATCHES_WAITING: usize = 4;
 
 /// A program and all that its answer depends on.
 struct ProgramRequest {
-    program: Program,
+    known: Arc<KnownProgram>,
     files: FileFacts,
     params: Params,
     snapshot: Snapshot,
@@ -46,10 +47,11 @@ impl ProgramRequest {
         let bounds = Bounds { bytes_max, look: Box::new(look) };
         let params = self.params.clone();
         let parameter = move |name: &str| params.get(name).cloned();
-        let answer = ::rules::ask(&self.program, &self.files, parameter, &self.snapshot, bounds);
+        let answer = ::rules::ask(&self.known.prepared, &self.files, parameter, &self.snapshot, bounds);
         // From now on it is counted by who hands out the answer.
         let _ = hold.lock().set(0);
-        let width = self.program.question.as_ref().map_or(0, |question| question.names.len());
+        let width =
+            self.known.prepared.program().question.as_ref().map_or(0, |question| question.names.len());
         answer.map(|answer| Rows { answer, width })
     }
 }
@@ -90,8 +92,9 @@ impl Session {
         let outcome = self.within_net(|session| {
             let snapshot = session.committed()?;
             let deadline_ns = session.deadline(&limits, started_ns);
-            let program = session.watched(deadline_ns, || compile(text, text, 0, snapshot.catalog()))?;
-            session.answer_rules(text, program, params, &limits, started_ns, snapshot)
+            let read = || session.database.datalog_program(text, text, 0, snapshot.catalog());
+            let known = session.watched(deadline_ns, read)?;
+            session.answer_rules(text, known, params, &limits, started_ns, snapshot)
         });
         self.recorded(outcome, QueryLanguage::Datalog, text, started_ns)
     }
@@ -125,20 +128,22 @@ impl Session {
             }
         }
         let deadline_ns = self.deadline(limits, started_ns);
-        let read = || compile(wrapped.program, text, wrapped.offset, snapshot.catalog());
-        let program = self.watched(deadline_ns, read)?;
-        self.answer_rules(text, program, params.clone(), limits, started_ns, snapshot)
+        let (program, offset) = (wrapped.program, wrapped.offset);
+        let read = || self.database.datalog_program(program, text, offset, snapshot.catalog());
+        let known = self.watched(deadline_ns, read)?;
+        self.answer_rules(text, known, params.clone(), limits, started_ns, snapshot)
     }
 
     fn answer_rules(
         &mut self,
         text: &str,
-        program: Program,
+        known: Arc<KnownProgram>,
         params: Params,
         limits: &Limits,
         started_ns: u64,
         snapshot: Snapshot,
     ) -> Result<QueryResult, Error> {
+        let program = known.prepared.program();
         let Some(question) = &program.question else {
             return Err(Error::new("Neo.ClientError.Statement.SyntaxError", "the program asks nothing")
                 .hint("end it with a question: ?- reach(x, y)."));
@@ -149,13 +154,11 @@ impl Session {
                 .hint("commit first: rules read the graph as it is committed"));
         }
         let columns: Arc<[Arc<str>]> = question.names.as_slice().into();
-        let files = self.files(&program)?;
+        let files = self.files(program)?;
         let mut summary = Summary::of(RequestKind::Read, &snapshot);
         let bytes_max = self.bytes_within(limits);
-        let asked = ProgramRequest { program, files, params, snapshot: snapshot.clone(), bytes_max };
-        if !self.interrupter.is_in_force()
-            && let Some(answer) = watch::try_here(bytes_max, || asked.ask())
-        {
+        let asked = ProgramRequest { known, files, params, snapshot: snapshot.clone(), bytes_max };
+        if let Some(answer) = self.try_rules(&asked) {
             let mut answer = answer?;
             let batches = std::iter::from_fn(|| answer.next()).collect();
             summary.elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(started_ns));
@@ -169,6 +172,16 @@ impl Session {
         let stream = Execution::start_job(self.database.runtime(), work, columns, access, options)?;
         let running = result::Running { _ticket: self.ticket(&stream), stream, transaction: None };
         Ok(QueryResult::of_stream(running, snapshot, summary, started_ns, None))
+    }
+    /// Tries a program on this thread, if it was short of late.
+    fn try_rules(&self, asked: &ProgramRequest) -> Option<Result<Rows, RulesError>> {
+        let credit = &asked.known.credit;
+        if !credit.is_due() || self.interrupter.is_in_force() {
+            return None;
+        }
+        let answer = watch::try_here(asked.bytes_max, || asked.ask());
+        credit.tried(answer.is_some());
+        answer
     }
     /// Facts of files, read as LOAD CSV reads them: below the folder to import from. Numbers are numbers.
     fn files(&mut self, program: &Program) -> Result<FileFacts, Error> {

@@ -44,6 +44,8 @@ pub(crate) struct Page<T: Paged> {
     blob: OnceLock<BlobKey>,
     /// Bytes of the content while it is in memory.
     bytes: AtomicUsize,
+    /// Bytes of the content when it was in memory last; 0 before the first time.
+    bytes_before: AtomicUsize,
     /// Was it read since the hand came by?
     mark: AtomicBool,
     /// Pins. Held while the content comes or goes.
@@ -84,6 +86,7 @@ impl<T: Paged> Page<T> {
             known,
             blob: OnceLock::new(),
             bytes: AtomicUsize::new(bytes),
+            bytes_before: AtomicUsize::new(bytes),
             mark: AtomicBool::new(true),
             pins: Mutex::new(0),
             pager: pager.clone(),
@@ -96,6 +99,7 @@ impl<T: Paged> Page<T> {
             known,
             blob: OnceLock::from(blob),
             bytes: AtomicUsize::new(0),
+            bytes_before: AtomicUsize::new(0),
             mark: AtomicBool::new(false),
             pins: Mutex::new(0),
             pager: pager.clone(),
@@ -164,6 +168,7 @@ impl<T: Paged> Page<T> {
         let loaded = Arc::new(T::decode(&T::read_stored(&**source, *blob, &self.known)?, &self.known)?);
         let bytes = loaded.heap_bytes();
         self.bytes.store(bytes, Ordering::Relaxed);
+        self.bytes_before.store(bytes, Ordering::Relaxed);
         self.pager.pages.fetch_add(bytes, Ordering::Relaxed);
         self.pager.loads.fetch_add(1, Ordering::Relaxed);
         self.mark.store(true, Ordering::Relaxed);
@@ -187,8 +192,11 @@ impl<T: Paged> Page<T> {
         let content = self.content.load();
         content.is_some().then_some(Read(content))
     }
-    /// Keeps the page in memory, if the pager has room for it.
+    /// Keeps the page in memory, if the pager has room for it. A page that is away, and is known to be too large, is not loaded for that.
     pub(crate) fn pin(self: &Arc<Page<T>>) -> Result<Option<Pinned<T>>, StoreError> {
+        if !self.is_loaded() && !self.pager.may_pin(self.bytes_before.load(Ordering::Relaxed)) {
+            return Ok(None);
+        }
         let read = self.read()?;
         let mut pins = self.pins()?;
         // It may have left meanwhile; then it is under pressure, and not worth a pin.
