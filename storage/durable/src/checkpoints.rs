@@ -24,7 +24,7 @@ mod writer;
 
 use crate::header::{Kind, seal, unseal};
 use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
-use blobs::{blob_number, blob_path, check_blob_file, read_blob_or_parts, read_part};
+use blobs::{blob_number, blob_path, check_blob_file, read_blob_or_parts, read_end, read_part};
 use current::{CURRENT_NAME, Current};
 pub use writer::CheckpointWriter;
 
@@ -168,6 +168,11 @@ impl Checkpoints {
     /// Reads a part of such a blob, without a look at its checksum.
     pub fn read_part(&self, blob: BlobRef, at: u32, length: u32) -> DurableResult<Vec<u8>> {
         read_part(&*self.reader(blob.file)?, blob, at, length, &blob_path(&self.data, blob.file))
+    }
+
+    /// Reads the last `length` bytes of such a blob, or all that it has, without a look at its checksum.
+    pub fn read_end(&self, blob: BlobRef, length: u32) -> DurableResult<Vec<u8>> {
+        read_end(&*self.reader(blob.file)?, blob, length, &blob_path(&self.data, blob.file))
     }
 
     /// Removes every blob file that is not listed. The caller lists those which the latest manifest, and everyone still reading an

@@ -83,6 +83,9 @@ impl<M: Meddler> BackingStore for Meddled<M> {
     fn read_blob_part(&self, blob: BlobRef, at: u32, length: u32) -> DurableResult<Vec<u8>> {
         self.inner.read_blob_part(blob, at, length)
     }
+    fn read_blob_end(&self, blob: BlobRef, length: u32) -> DurableResult<Vec<u8>> {
+        self.inner.read_blob_end(blob, length)
+    }
     fn retire(&self, live_files: &[u32]) -> DurableResult<()> {
         self.inner.retire(live_files)
     }

@@ -130,6 +130,10 @@ impl BackingStore for LocalFolder {
         self.checkpoints.read_part(blob, at, length)
     }
 
+    fn read_blob_end(&self, blob: BlobRef, length: u32) -> DurableResult<Vec<u8>> {
+        self.checkpoints.read_end(blob, length)
+    }
+
     fn retire(&self, live_files: &[u32]) -> DurableResult<()> {
         self.checkpoints.retire(live_files)
     }

@@ -63,6 +63,10 @@ impl BackingStore for Volatile {
         Err(DurableError::Volatile)
     }
 
+    fn read_blob_end(&self, _blob: BlobRef, _length: u32) -> DurableResult<Vec<u8>> {
+        Err(DurableError::Volatile)
+    }
+
     fn retire(&self, _live_files: &[u32]) -> DurableResult<()> {
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod chunk;
 pub(crate) mod chunk_bytes;
+pub(crate) mod chunk_directory;
 pub(crate) mod column;
 pub(crate) mod column_bytes;
 pub(crate) mod compact;

@@ -425,6 +425,9 @@ impl ChunkSource for CountedBlobs {
         part[0] ^= u8::from(self.spoils.load(Relaxed));
         Ok(part)
     }
+    fn read_end(&self, key: BlobKey, length: u32) -> Result<Vec<u8>, StoreError> {
+        self.blobs.read_end(key, length)
+    }
 }
 
 /// Under a budget that nothing fits, each read loads the part that it needs. Everything read is what the twin holds, and what a restricted

@@ -170,6 +170,10 @@ impl store::ChunkSource for Blobs {
     fn read_part(&self, key: BlobKey, at: u32, length: u32) -> Result<Vec<u8>, StoreError> {
         self.0.read_blob_part(BlobRef::decode(&key.0), at, length).map_err(told)
     }
+
+    fn read_end(&self, key: BlobKey, length: u32) -> Result<Vec<u8>, StoreError> {
+        self.0.read_blob_end(BlobRef::decode(&key.0), length).map_err(told)
+    }
 }
 
 fn told(error: DurableError) -> StoreError {

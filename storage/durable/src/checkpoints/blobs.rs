@@ -137,6 +137,21 @@ pub(crate) fn read_part(
     }
 }
 
+/// Reads the last `length` bytes of a blob, or all that it has, as [`read_part`] does.
+pub(crate) fn read_end(
+    file: &dyn DiskFile,
+    blob: BlobRef,
+    length: u32,
+    path: &Path,
+) -> DurableResult<Vec<u8>> {
+    if blob.parts().is_some() {
+        let mut bytes = read_blob_or_parts(file, blob, path)?;
+        return Ok(bytes.split_off(bytes.len().saturating_sub(length as usize)));
+    }
+    let length = length.min(blob.length);
+    read_part(file, blob, blob.length - length, length, path)
+}
+
 /// Reads a whole blob file and checks every byte. Returns how many blobs there are.
 pub(crate) fn walk_blob_file(file: &dyn DiskFile, number: u32, path: &Path) -> DurableResult<u64> {
     check_blob_file(file, number, path)?;

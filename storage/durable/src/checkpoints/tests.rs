@@ -424,7 +424,7 @@ fn a_blob_too_long_to_be_whole_is_kept_in_parts() {
     }
 }
 
-/// A part ends at most where its blob does; that the blob is kept in parts itself makes no difference.
+/// A part ends at most where its blob does, and the end of a blob begins at most with it; that the blob is kept in parts itself makes no difference.
 #[test]
 fn a_part_of_a_blob_is_read_alone() {
     let (_, _, checkpoints) = new_checkpoints();
@@ -437,6 +437,10 @@ fn a_part_of_a_blob_is_read_alone() {
         for (at, length) in [(0, 250), (0, 0), (250, 0), (99, 2), (249, 1), (17, 200)] {
             let part = checkpoints.read_part(blob, at, length).unwrap();
             assert_eq!(part, bytes[at as usize..(at + length) as usize], "{length} bytes from {at}");
+        }
+        for length in [0, 1, 100, 101, 249, 250, 251, u32::MAX] {
+            let from = 250_usize.saturating_sub(length as usize);
+            assert_eq!(checkpoints.read_end(blob, length).unwrap(), bytes[from..], "the last {length} bytes");
         }
         for (at, length) in [(0, 251), (250, 1), (251, 0), (1, u32::MAX), (u32::MAX, 1)] {
             let refused = checkpoints.read_part(blob, at, length);

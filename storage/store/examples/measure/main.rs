@@ -143,6 +143,11 @@ impl ChunkSource for Blobs {
     fn read_part(&self, key: BlobKey, at: u32, length: u32) -> Result<Vec<u8>, StoreError> {
         Ok(self.0.lock().unwrap()[number(key)][at as usize..][..length as usize].to_vec())
     }
+    fn read_end(&self, key: BlobKey, length: u32) -> Result<Vec<u8>, StoreError> {
+        let blobs = self.0.lock().unwrap();
+        let bytes = &blobs[number(key)];
+        Ok(bytes[bytes.len().saturating_sub(length as usize)..].to_vec())
+    }
 }
 
 fn number(key: BlobKey) -> usize {

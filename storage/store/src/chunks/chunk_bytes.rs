@@ -2,8 +2,8 @@
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer, debug_read_back};
-use crate::chunks::chunk::PartName;
-use crate::chunks::chunk::{Base, BaseKnown, ChunkRead};
+use crate::chunks::chunk::{Base, BaseKnown, ChunkRead, PartName};
+use crate::chunks::chunk_directory::{BODY_AT, Directory, End, GroupPlace, Piece, Section, TablePlaces};
 use crate::chunks::column_bytes::{decode_column, encode_column};
 use crate::chunks::compact;
 use crate::chunks::delta::SlotBits;
@@ -14,7 +14,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"TWCK";
-const VERSION: u8 = 1;
+/// With a directory at its end.
+const VERSION: u8 = 2;
+/// The head and the names of the sections stand before and between the sections.
+const VERSION_WITHOUT_DIRECTORY: u8 = 1;
 
 /// The chunk as sealed bytes; its meta travels in the manifest.
 pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
@@ -24,6 +27,35 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.raw(MAGIC);
     writer.byte(VERSION);
+    debug_assert_eq!(writer.bytes.len(), BODY_AT);
+    let mut sections = Vec::new();
+    let mut section = |name, begin, places, writer: &Writer| {
+        sections.push(Section::new(name, begin..writer.bytes.len(), places, &writer.bytes));
+    };
+    for (key, column) in &base.columns {
+        let begin = writer.bytes.len();
+        encode_column(column, &mut writer);
+        section(PartName::Column(*key), begin, None, &writer);
+    }
+    for (lane, table) in &base.tables {
+        let begin = writer.bytes.len();
+        let places = encode_table(table, &mut writer);
+        section(PartName::Table(*lane), begin, Some(places), &writer);
+    }
+    for ((edge_type, key), column) in &base.edge_columns {
+        let begin = writer.bytes.len();
+        encode_column(column, &mut writer);
+        section(PartName::EdgeColumn(*edge_type, *key), begin, None, &writer);
+    }
+    Directory::write(base, &sections, &mut writer);
+    let bytes = writer.seal();
+    let known = BaseKnown { slot_bound: chunk.meta().slot_bound, live: chunk.meta().live };
+    debug_read_back(|| decode(&bytes, known));
+    bytes
+}
+
+/// Which vertices exist, and labels that differ from birth.
+pub(crate) fn encode_head(base: &Base, writer: &mut Writer) {
     writer.uint(base.slot_count as u64);
     base.exists.iter().for_each(|word| writer.word(*word));
     writer.size(base.labels.len());
@@ -31,43 +63,10 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
         writer.uint(*slot as u64);
         writer.uint(set.0 as u64);
     }
-    writer.size(base.columns.len());
-    for (key, column) in &base.columns {
-        writer.uint(key.0 as u64);
-        encode_column(column, &mut writer);
-    }
-    writer.size(base.tables.len());
-    for (lane, table) in &base.tables {
-        writer.uint(lane.0 as u64);
-        encode_table(table, &mut writer);
-    }
-    writer.size(base.edge_columns.len());
-    for ((edge_type, key), column) in &base.edge_columns {
-        writer.uint(edge_type.0 as u64);
-        writer.uint(key.0 as u64);
-        encode_column(column, &mut writer);
-    }
-    let bytes = writer.seal();
-    let known = BaseKnown { slot_bound: chunk.meta().slot_bound, live: chunk.meta().live };
-    debug_read_back(|| decode(&bytes, known));
-    bytes
 }
 
-/// Inverse of [`encode`]; `known` is the manifest's entry of the chunk.
-pub(crate) fn decode(bytes: &[u8], known: BaseKnown) -> Result<Base, StoreError> {
-    decode_whole(bytes, known, |_, _, _| {})
-}
-
-/// As [`decode`]; shows `found` where each table and column lies in `bytes`, and the groups of a table.
-pub(crate) fn decode_whole(
-    bytes: &[u8],
-    known: BaseKnown,
-    mut found: impl FnMut(PartName, Range<usize>, Option<TablePlaces>),
-) -> Result<Base, StoreError> {
-    let reader = &mut Reader::checked(bytes, "chunk")?;
-    if reader.raw(4)? != MAGIC || reader.byte()? != VERSION {
-        return Err(reader.fail("not a chunk of a known version"));
-    }
+/// Inverse of [`encode_head`].
+pub(crate) fn decode_head(reader: &mut Reader<'_>, known: BaseKnown) -> Result<Base, StoreError> {
     let slot_count = reader.uint32()?;
     if slot_count as usize > CHUNK_SLOTS || slot_count < known.slot_bound {
         return Err(reader.fail("slot count outside its bounds"));
@@ -86,32 +85,103 @@ pub(crate) fn decode_whole(
         }
         Ok((slot, LabelSetId(reader.uint32()?)))
     })?;
-    let columns = decode_list(reader, |reader| {
+    Ok(Base { exists, slot_count, labels, ..Base::empty() })
+}
+
+/// Inverse of [`encode`]; `known` is the manifest's entry of the chunk.
+pub(crate) fn decode(bytes: &[u8], known: BaseKnown) -> Result<Base, StoreError> {
+    decode_whole(bytes, known, false).map(|(base, _)| base)
+}
+
+/// As [`decode`]; also where each table and column lies in `bytes`, where the bytes say so or the caller wants it.
+pub(crate) fn decode_whole(
+    bytes: &[u8],
+    known: BaseKnown,
+    wants_directory: bool,
+) -> Result<(Base, Option<Directory>), StoreError> {
+    let reader = &mut Reader::checked(bytes, "chunk")?;
+    let is_known = reader.raw(4)? == MAGIC;
+    match reader.byte()? {
+        VERSION if is_known => decode_by_directory(bytes, known),
+        VERSION_WITHOUT_DIRECTORY if is_known => decode_in_order(reader, bytes, known, wants_directory),
+        _ => Err(reader.fail("not a chunk of a known version")),
+    }
+}
+
+fn decode_by_directory(bytes: &[u8], known: BaseKnown) -> Result<(Base, Option<Directory>), StoreError> {
+    let End::Directory(directory, length) = Directory::of_end(bytes, known)? else {
+        return Err(StoreError::corrupt("chunk: it does not end in a directory"));
+    };
+    if directory.body_end() + length != bytes.len() {
+        return Err(StoreError::corrupt("chunk: its directory is not of these bytes"));
+    }
+    let mut base = Base { part: None, ..directory.head.head() };
+    for section in &directory.sections {
+        let reader = &mut Reader::new(section.piece.of(bytes), "section of a chunk");
+        base.add_section(section.name, reader)?;
+        reader.finish()?;
+    }
+    Ok((base, Some(directory)))
+}
+
+impl Base {
+    /// Reads a table or column, whose name is behind those that it has.
+    pub(crate) fn add_section(&mut self, name: PartName, reader: &mut Reader<'_>) -> Result<(), StoreError> {
+        match name {
+            PartName::Column(key) => self.columns.push((key, Arc::new(decode_column(reader)?))),
+            PartName::Table(lane) => self.tables.push((lane, Arc::new(decode_table(reader)?.0))),
+            PartName::EdgeColumn(edge_type, key) => {
+                self.edge_columns.push(((edge_type, key), Arc::new(decode_column(reader)?)));
+            }
+            PartName::Head | PartName::Lists(..) | PartName::Absent => {
+                return Err(reader.fail("no such part is stored"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A chunk of version 1.
+fn decode_in_order(
+    reader: &mut Reader<'_>,
+    bytes: &[u8],
+    known: BaseKnown,
+    wants_directory: bool,
+) -> Result<(Base, Option<Directory>), StoreError> {
+    let mut base = decode_head(reader, known)?;
+    let mut sections = Vec::new();
+    let mut found = |name, begin, places, reader: &Reader<'_>| {
+        if wants_directory {
+            sections.push(Section::new(name, begin..reader.position(), places, bytes));
+        }
+    };
+    base.columns = decode_list(reader, |reader| {
         let key = KeyId(reader.uint32()?);
         let begin = reader.position();
         let column = Arc::new(decode_column(reader)?);
-        found(PartName::Column(key), begin..reader.position(), None);
+        found(PartName::Column(key), begin, None, reader);
         Ok((key, column))
     })?;
-    let tables = decode_list(reader, |reader| {
+    base.tables = decode_list(reader, |reader| {
         let lane = Lane(reader.uint32()?);
         if lane.0 as usize >= EDGE_TYPE_COUNT_MAX * 2 {
             return Err(reader.fail("edge type outside its bounds"));
         }
         let begin = reader.position();
         let (table, places) = decode_table(reader)?;
-        found(PartName::Table(lane), begin..reader.position(), Some(places));
+        found(PartName::Table(lane), begin, Some(places), reader);
         Ok((lane, Arc::new(table)))
     })?;
-    let edge_columns = decode_list(reader, |reader| {
+    base.edge_columns = decode_list(reader, |reader| {
         let key = (EdgeTypeId(reader.uint16()?), KeyId(reader.uint32()?));
         let begin = reader.position();
         let column = Arc::new(decode_column(reader)?);
-        found(PartName::EdgeColumn(key.0, key.1), begin..reader.position(), None);
+        found(PartName::EdgeColumn(key.0, key.1), begin, None, reader);
         Ok((key, column))
     })?;
     reader.finish()?;
-    Ok(Base { exists, slot_count, labels, columns, tables, edge_columns, part: None })
+    let directory = wants_directory.then(|| Directory::noted(&base, sections));
+    Ok((base, directory))
 }
 
 /// A list of pairs whose first halves strictly rise.
@@ -131,62 +201,44 @@ fn decode_list<'a, K: Ord, V>(
     Ok(list)
 }
 
-fn encode_table(table: &EdgeTable, writer: &mut Writer) {
+/// Writes a table; where its groups lie.
+fn encode_table(table: &EdgeTable, writer: &mut Writer) -> TablePlaces {
     debug_assert!(table.is_whole());
-    writer.size(table.offsets.len() - 1);
-    table.offsets.windows(2).for_each(|pair| writer.uint((pair[1] - pair[0]) as u64));
-    for slot in 0..table.offsets.len() - 1 {
-        let mut before = 0;
-        for neighbour in table.list(slot) {
-            writer.uint((neighbour - before) as u64);
-            before = *neighbour;
+    let slot_count = table.offsets.len() - 1;
+    let has_slots = !matches!(table.slots, EdgeSlots::Rising(_));
+    let mut groups = [GroupPlace::default(); GROUPS_MAX];
+    let piece = |begin: usize, writer: &Writer| Piece {
+        at: begin as u32,
+        length: (writer.bytes.len() - begin) as u32,
+    };
+    let numbers = || 0..slot_count.div_ceil(GROUP_SLOTS);
+    writer.size(slot_count);
+    for number in numbers() {
+        let (begin, slots) = (writer.bytes.len(), group_slots(number, slot_count));
+        groups[number].first_edge = table.offsets[slots.start];
+        let offsets = &table.offsets[slots.start..=slots.end];
+        offsets.windows(2).for_each(|pair| writer.uint((pair[1] - pair[0]) as u64));
+        groups[number].lengths = piece(begin, writer);
+    }
+    for number in numbers() {
+        let begin = writer.bytes.len();
+        for slot in group_slots(number, slot_count) {
+            let mut before = 0;
+            for neighbour in table.list(slot) {
+                writer.uint((neighbour - before) as u64);
+                before = *neighbour;
+            }
         }
+        groups[number].neighbours = piece(begin, writer);
     }
-    match &table.slots {
-        EdgeSlots::Rising(_) => writer.byte(0),
-        _ => {
-            writer.byte(1);
-            (0..table.len()).for_each(|at| writer.uint(table.edge_slot(at) as u64));
-        }
+    writer.byte(u8::from(has_slots));
+    for number in numbers().filter(|_| has_slots) {
+        let (begin, slots) = (writer.bytes.len(), group_slots(number, slot_count));
+        let edges = table.offsets[slots.start]..table.offsets[slots.end];
+        edges.for_each(|at| writer.uint(table.edge_slot(at as usize) as u64));
+        groups[number].slots = piece(begin, writer);
     }
-}
-
-/// The lists of one group within the bytes of a chunk: where their lengths, their neighbours and their edge slots lie.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct GroupPlace {
-    pub(crate) lengths: Piece,
-    pub(crate) neighbours: Piece,
-    /// Empty where slots are positions.
-    pub(crate) slots: Piece,
-    /// Position of its first edge in the table.
-    pub(crate) first_edge: u32,
-}
-
-impl GroupPlace {
-    pub(crate) fn pieces(&self) -> [Piece; 3] {
-        [self.lengths, self.neighbours, self.slots]
-    }
-}
-
-/// A range of bytes; those of a chunk that is read in parts are less than 4 GiB.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Piece {
-    pub(crate) at: u32,
-    pub(crate) length: u32,
-}
-
-impl Piece {
-    fn up_to(at: usize, reader: &Reader<'_>) -> Piece {
-        Piece { at: at as u32, length: (reader.position() - at) as u32 }
-    }
-}
-
-/// The groups of a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TablePlaces {
-    pub(crate) groups: [GroupPlace; GROUPS_MAX],
-    pub(crate) slot_count: usize,
-    pub(crate) has_slots: bool,
+    TablePlaces { groups, slot_count, has_slots }
 }
 
 /// A table, and where its groups lie.

@@ -119,6 +119,10 @@ impl<T: Paged> Page<T> {
             self.pager.enter(Arc::downgrade(&page));
         }
     }
+    /// Has the pager room for it without others that go? Where its size is not known yet, as far as can be told.
+    pub(crate) fn may_load(&self) -> bool {
+        self.pager.has_room(self.bytes_before.load(Ordering::Relaxed))
+    }
     /// The content, loaded if need be.
     #[inline]
     pub(crate) fn read(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {

@@ -138,7 +138,11 @@ impl Pager {
     }
     /// Is so little of the budget left that pages will go?
     pub(crate) fn is_short(&self) -> bool {
-        self.has_budget() && self.stored() > self.room() - self.room() / SPARE_SHARE
+        !self.has_room(0)
+    }
+    /// Is memory not short with this many more bytes of stored pages?
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        !self.has_budget() || self.stored() + bytes <= self.room() - self.room() / SPARE_SHARE
     }
     /// A page came into memory, or was stored while there: the hand meets it from now on.
     pub(crate) fn enter(&self, page: Weak<dyn Evict>) {
@@ -284,7 +288,7 @@ mod tests {
         assert!(pager.is_pressed());
         // Of the room of 599 bytes, an eighth is spare.
         pager.pages.store(525, Ordering::Relaxed);
-        assert!(!pager.is_short());
+        assert!(!pager.is_short() && !pager.has_room(1));
         pager.pages.store(526, Ordering::Relaxed);
         assert!(pager.is_short());
         pager.pages.store(200, Ordering::Relaxed);

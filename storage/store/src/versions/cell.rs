@@ -83,46 +83,43 @@ impl Cell {
     }
     #[cold]
     fn read_part(&self, name: PartName) -> Result<Read<Base>, StoreError> {
-        match self.stored_part(name) {
+        match self.stored_part(name)? {
             Some(Part::Page(page)) => page.read(),
             Some(Part::Resident(base)) => Ok(Read::resident(base)),
             None => self.base.read(),
         }
     }
-    /// The parts of the base, once it was decoded. None where it is read from another machine, which sends the whole: they are not noted there.
-    fn parts(&self) -> Option<&ChunkParts> {
-        self.base.known.parts()
-    }
-    /// The part of a base that was decoded before; none where only the whole can be read.
-    fn stored_part(&self, name: PartName) -> Option<Part<'_>> {
-        let (parts, blob) = (self.parts()?, self.base.blob()?);
-        Some(parts.part(name, blob, self.base.pager()))
+    /// A part of a base that is not in memory; none where the whole is to be read.
+    fn stored_part(&self, name: PartName) -> Result<Option<Part<'_>>, StoreError> {
+        let Some(blob) = self.base.blob() else { return Ok(None) };
+        let parts = self.base.known.parts_to_read(blob, self.base.may_load())?;
+        Ok(parts.map(|parts| parts.part(name, blob, self.base.pager())))
     }
     /// The parts of the base that can be read by themselves; none while it is in memory as a whole, or only the whole can be read.
-    pub(crate) fn split_names(&self) -> Option<impl Iterator<Item = PartName>> {
-        match self.base.is_loaded() {
-            true => None,
-            false => Some(self.parts()?.names()),
-        }
+    fn split_names(&self) -> Result<Option<impl Iterator<Item = PartName>>, StoreError> {
+        let blob = self.base.blob().filter(|_| !self.base.is_loaded());
+        let parts = blob.map(|blob| self.base.known.parts_to_read(blob, self.base.may_load())).transpose()?;
+        Ok(parts.flatten().map(ChunkParts::names))
     }
     /// The parts in memory beside the whole.
     pub(crate) fn loaded_parts(&self) -> impl Iterator<Item = Arc<Base>> {
-        self.parts().into_iter().flat_map(|parts| parts.loaded())
+        self.base.known.parts().into_iter().flat_map(ChunkParts::loaded)
     }
     /// Keeps a part of the base in memory, if the pager has room for it: with the whole, where that is in memory and memory is not short. No pin where
     /// the part is not paged.
     pub(crate) fn pin_part(&self, name: PartName) -> Result<Option<PinnedPart>, StoreError> {
         let with_pin = |(pin, base)| (Some(pin), base);
-        let prefers_whole = self.base.is_loaded() && (!self.base.pager().is_short() || self.base.is_pinned());
-        if (prefers_whole || self.parts().is_none())
-            && let Some(pinned) = self.base.pin()?
-        {
+        let prefers_whole = match self.base.is_loaded() {
+            true => !self.base.pager().is_short() || self.base.is_pinned(),
+            false => self.base.may_load(),
+        };
+        if prefers_whole && let Some(pinned) = self.base.pin()? {
             return Ok(Some(with_pin(pinned)));
         }
-        Ok(match self.stored_part(name) {
+        Ok(match self.stored_part(name)? {
             Some(Part::Page(page)) => page.pin()?.map(with_pin),
             Some(Part::Resident(base)) => Some((None, Read::resident(base))),
-            None => None,
+            None => self.base.pin()?.map(with_pin),
         })
     }
     /// The chunk if its base is in memory.
@@ -174,7 +171,7 @@ impl Drop for Cell {
 impl Cell {
     /// All properties of a vertex, in key order.
     pub(crate) fn properties(&self, slot: usize) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let Some(names) = self.split_names() else { return Ok(self.chunk()?.properties(slot)) };
+        let Some(names) = self.split_names()? else { return Ok(self.chunk()?.properties(slot)) };
         // The head knows of changes, which part of them is in no column yet.
         let mut properties = self.part(PartName::Absent)?.changed_properties(slot);
         for name in names {
@@ -191,7 +188,7 @@ impl Cell {
         edge_type: EdgeTypeId,
         slot: u32,
     ) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let Some(names) = self.split_names() else {
+        let Some(names) = self.split_names()? else {
             return Ok(self.chunk()?.edge_properties(edge_type, slot));
         };
         let mut properties = self.part(PartName::Absent)?.changed_edge_properties(edge_type, slot);
@@ -265,7 +262,7 @@ impl Cell {
             return Ok(Some(view));
         }
         // Lists are joined only of chunks that are in memory as a whole.
-        if self.split_names().is_some() {
+        if self.split_names()?.is_some() {
             return Ok(None);
         }
         let content = self.chunk()?;
