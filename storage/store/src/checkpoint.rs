@@ -30,7 +30,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"TWMF";
-const VERSION: u8 = 3;
+/// Chunks may end in a directory; in checkpoints of version 3 none does.
+const VERSION: u8 = 4;
 /// A manifest of this version has no entries at its end.
 const VERSION_WITHOUT_ENTRIES: u8 = 2;
 

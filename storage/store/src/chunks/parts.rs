@@ -25,6 +25,9 @@ use std::sync::{Arc, OnceLock};
 /// Bytes of a chunk whose parts are noted; positions have 32 bits, and a larger blob is stored in pieces.
 const CHUNK_BYTES_MAX: usize = 1 << 30;
 
+/// Bytes in memory for each of a table or column that is stored, about.
+const DECODED_BY_STORED: usize = 2;
+
 /// Readers of a chunk that is not in memory that get a part each, where memory is not short; the next one loads the whole.
 const PART_READS_MAX: u32 = 4;
 
@@ -134,6 +137,11 @@ impl ChunkParts {
         let absent = || Arc::new(Base { part: Some(PartName::Absent), ..self.head.head() });
         Part::Resident(self.absent.get_or_init(absent))
     }
+    /// Bytes that the whole takes in memory, about.
+    fn whole_bytes(&self) -> usize {
+        let stored = self.sections.iter().map(|pages| pages.section.piece.length as usize);
+        self.head.room_bytes() + stored.sum::<usize>() * DECODED_BY_STORED
+    }
     /// The names of all tables and columns.
     pub(crate) fn names(&self) -> impl Iterator<Item = PartName> {
         self.sections.iter().map(|pages| pages.section.name)
@@ -208,18 +216,20 @@ impl StoredBase {
             StoredBase::Whole(_, None) | StoredBase::Part(_) => None,
         }
     }
-    /// The parts of a chunk that is not in memory; none where the whole is to be loaded: only that can be, or there is room for it (`may_load`) and parts
-    /// were read before.
+    /// The parts of a chunk that is not in memory; none where the whole is to be loaded: only that can be, or parts were read before and there is room for
+    /// the whole, which took `bytes` when it was in memory last (0 where it never was).
     pub(crate) fn parts_to_read(
         &self,
         blob: BlobKey,
-        may_load: bool,
+        bytes: usize,
     ) -> Result<Option<&ChunkParts>, StoreError> {
         let StoredBase::Whole(known, Some(slot)) = self else { return Ok(None) };
-        if may_load && slot.reads.fetch_add(1, Ordering::Relaxed) >= PART_READS_MAX {
+        let parts = slot.parts.get();
+        let bytes = bytes.max(parts.map_or(0, ChunkParts::whole_bytes));
+        if slot.pager.has_room(bytes) && slot.reads.fetch_add(1, Ordering::Relaxed) >= PART_READS_MAX {
             return Ok(None);
         }
-        match slot.parts.get() {
+        match parts {
             Some(parts) => Ok(Some(parts)),
             None => slot.read(*known, blob),
         }

@@ -119,9 +119,9 @@ impl<T: Paged> Page<T> {
             self.pager.enter(Arc::downgrade(&page));
         }
     }
-    /// Has the pager room for it without others that go? Where its size is not known yet, as far as can be told.
-    pub(crate) fn may_load(&self) -> bool {
-        self.pager.has_room(self.bytes_before.load(Ordering::Relaxed))
+    /// Bytes of the content when it was in memory last; 0 where it never was.
+    pub(crate) fn bytes_before(&self) -> usize {
+        self.bytes_before.load(Ordering::Relaxed)
     }
     /// The content, loaded if need be.
     #[inline]

@@ -92,13 +92,14 @@ impl Cell {
     /// A part of a base that is not in memory; none where the whole is to be read.
     fn stored_part(&self, name: PartName) -> Result<Option<Part<'_>>, StoreError> {
         let Some(blob) = self.base.blob() else { return Ok(None) };
-        let parts = self.base.known.parts_to_read(blob, self.base.may_load())?;
+        let parts = self.base.known.parts_to_read(blob, self.base.bytes_before())?;
         Ok(parts.map(|parts| parts.part(name, blob, self.base.pager())))
     }
     /// The parts of the base that can be read by themselves; none while it is in memory as a whole, or only the whole can be read.
     fn split_names(&self) -> Result<Option<impl Iterator<Item = PartName>>, StoreError> {
         let blob = self.base.blob().filter(|_| !self.base.is_loaded());
-        let parts = blob.map(|blob| self.base.known.parts_to_read(blob, self.base.may_load())).transpose()?;
+        let parts =
+            blob.map(|blob| self.base.known.parts_to_read(blob, self.base.bytes_before())).transpose()?;
         Ok(parts.flatten().map(ChunkParts::names))
     }
     /// The parts in memory beside the whole.
@@ -111,7 +112,7 @@ impl Cell {
         let with_pin = |(pin, base)| (Some(pin), base);
         let prefers_whole = match self.base.is_loaded() {
             true => !self.base.pager().is_short() || self.base.is_pinned(),
-            false => self.base.may_load(),
+            false => self.base.pager().has_room(self.base.bytes_before()),
         };
         if prefers_whole && let Some(pinned) = self.base.pin()? {
             return Ok(Some(with_pin(pinned)));
