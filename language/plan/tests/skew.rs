@@ -114,3 +114,15 @@ fn a_hub_is_met_more_often_than_others() {
         format!("by averages:\n{}\nwhere a few cities have most:\n{}", plan(HUBS), plan(&unequal)),
     );
 }
+
+/// An index whose pages are not in memory finds nothing of a rare value. A list of many was taken for half a row, so that the other end came later.
+#[test]
+fn a_long_list_of_values_that_nothing_was_found_of_is_no_half_row() {
+    let values: Vec<String> = (0..400).map(|number| format!("v{number}")).collect();
+    let nothing = values.iter().map(|value| format!("; Person(kind)='{value}' 0")).collect::<String>();
+    let list = values.iter().map(|value| Expr::literal(Value::string(&**value))).collect();
+    let told = planned(&format!("{FIGURES}{nothing}"), |p| {
+        Expr::binary(BinaryOperator::In, Expr::property(p, "kind"), Expr::List(list))
+    });
+    assert!(told.contains("(city)<-[:LIVES]-(p:Person)"), "{told}");
+}
