@@ -3,6 +3,7 @@
 use crate::error::RulesError;
 use crate::evaluation::{Bounds, Evaluation};
 use crate::facts::GraphFacts;
+use crate::limits::FOCUSED_KEPT_LITERALS_MAX;
 use datalog::{Program, RelationNo};
 use model::Value;
 use std::sync::OnceLock;
@@ -11,7 +12,7 @@ use store::GraphRead;
 /// Facts of files: of each relation that comes from one.
 pub type FileFacts = Vec<(RelationNo, Vec<Vec<Value>>)>;
 
-/// A program whose question is asked again and again: it is reduced to the question once.
+/// A program whose question is asked again and again: it is reduced to the question once, unless it is long.
 pub struct PreparedProgram {
     program: Program,
     focused: OnceLock<Program>,
@@ -32,7 +33,11 @@ impl PreparedProgram {
             return Ok(focused.clone());
         }
         let focused = datalog::focus_while(&self.program, &|| (bounds.look)(0))?;
-        Ok(self.focused.get_or_init(|| focused).clone())
+        let literals: usize = focused.rules.iter().map(|rule| 1 + rule.body.len()).sum();
+        match literals <= FOCUSED_KEPT_LITERALS_MAX {
+            true => Ok(self.focused.get_or_init(|| focused).clone()),
+            false => Ok(focused),
+        }
     }
 }
 

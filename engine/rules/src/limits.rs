@@ -18,6 +18,8 @@ pub(crate) const BLOCK_WORDS: usize = 1 << 14;
 pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 14;
 /// Bytes of a value of the table beside its content: itself and its slot.
 pub(crate) const VALUE_BYTES: usize = 40;
+/// Literals of a reduced program that is kept for the next question: a longer one is reduced anew each time.
+pub(crate) const FOCUSED_KEPT_LITERALS_MAX: usize = 1 << 10;
 /// Facts between two checks for cancellation, at most.
 pub(crate) const LOOK_EVERY: usize = 4_096;
 /// Facts before the first check; each later one comes after twice as many. A program that is only tried for a short time is ended soon, and a long one

@@ -37,6 +37,9 @@ use world::panics::caught;
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
 
+/// Longer Datalog programs are read anew each time: reading takes little of their time, and much memory.
+const PROGRAM_TEXT_BYTES_MAX: usize = 4 << 10;
+
 /// The folder inside of a database for rows that its queries spill.
 const SPILL_FOLDER: &str = "spill";
 
@@ -538,7 +541,9 @@ impl Database {
         let read = crate::datalog::compile(program, whole, offset, catalog)?;
         let known = KnownProgram { prepared: PreparedProgram::new(read), credit: Credit::of_job() };
         let known = Arc::new(known);
-        self.inner.programs.put(program, known.clone());
+        if program.len() <= PROGRAM_TEXT_BYTES_MAX {
+            self.inner.programs.put(program, known.clone());
+        }
         Ok(known)
     }
 

@@ -82,7 +82,7 @@ pub trait BackingStore: Send + Sync {
     /// Reads a part of a blob, without a look at its checksum: the caller has one of the part.
     fn read_blob_part(&self, blob: BlobRef, at: u32, length: u32) -> DurableResult<Vec<u8>>;
 
-    /// Reads the last `length` bytes of a blob, or all that it has, as [`BackingStore::read_blob_part`] does.
+    /// Reads the last `length` bytes of a blob, or all that it has, as [`BackingStore::read_blob_part`] does; nothing of one that is kept in parts.
     fn read_blob_end(&self, blob: BlobRef, length: u32) -> DurableResult<Vec<u8>>;
 
     /// Removes every blob file that is not listed here. The caller knows which files ([`BlobRef::file`]) the latest manifest,

@@ -170,7 +170,7 @@ impl Checkpoints {
         read_part(&*self.reader(blob.file)?, blob, at, length, &blob_path(&self.data, blob.file))
     }
 
-    /// Reads the last `length` bytes of such a blob, or all that it has, without a look at its checksum.
+    /// Reads the last `length` bytes of such a blob, or all that it has, without a look at its checksum; nothing of one that is kept in parts.
     pub fn read_end(&self, blob: BlobRef, length: u32) -> DurableResult<Vec<u8>> {
         read_end(&*self.reader(blob.file)?, blob, length, &blob_path(&self.data, blob.file))
     }

@@ -20,7 +20,9 @@ use store::{
 };
 use world::disk::{Disk, DiskError, DiskFile, OpenHow};
 
-const MAGIC: &[u8; 8] = b"TWSHARD2";
+/// Of files whose chunks may end in a directory.
+const MAGIC: &[u8; 8] = b"TWSHARD3";
+const MAGIC_BEFORE: &[u8; 8] = b"TWSHARD2";
 const NAME: &str = "checkpoint";
 /// The name under which it is written first.
 const NEW_NAME: &str = "checkpoint.new";
@@ -243,35 +245,11 @@ struct FileChunks {
 
 impl ChunkSource for FileChunks {
     fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
-        self.section(key)?.read(&*self.file).map_err(|error| failed(error.to_string()))
+        let failed = |what: String| StoreError::Source(format!("checkpoint of a shard: {what}").into());
+        let section = self.chunks.get(&ShareKey::of(key).chunk);
+        let section = section.ok_or_else(|| failed("it has no such chunk".to_string()))?;
+        section.read(&*self.file).map_err(|error| failed(error.to_string()))
     }
-    fn read_part(&self, key: BlobKey, at: u32, length: u32) -> Result<Vec<u8>, StoreError> {
-        let section = self.section(key)?;
-        let mut bytes = vec![0; length as usize];
-        let is_inside = u64::from(at) + u64::from(length) <= section.length;
-        let read = if is_inside { self.file.read_at(&mut bytes, section.at + u64::from(at)) } else { Ok(0) };
-        match read.map_err(|error| failed(error.to_string()))? == bytes.len() {
-            true => Ok(bytes),
-            false => Err(failed("a chunk ends before its part".to_string())),
-        }
-    }
-    fn read_end(&self, key: BlobKey, length: u32) -> Result<Vec<u8>, StoreError> {
-        let all = self.section(key)?.length;
-        let length = u64::from(length).min(all);
-        let at = u32::try_from(all - length).map_err(|_| failed("a chunk is too long".to_string()))?;
-        self.read_part(key, at, length as u32)
-    }
-}
-
-impl FileChunks {
-    fn section(&self, key: BlobKey) -> Result<Section, StoreError> {
-        let section = self.chunks.get(&ShareKey::of(key).chunk).copied();
-        section.ok_or_else(|| failed("it has no such chunk".to_string()))
-    }
-}
-
-fn failed(what: String) -> StoreError {
-    StoreError::Source(format!("checkpoint of a shard: {what}").into())
 }
 
 /// The share and its point, of the last checkpoint; none where there is none.
@@ -283,7 +261,7 @@ pub(super) fn read(place: &CheckpointFolder) -> Result<Option<(Snapshot, ShardPo
     }
     let file: Arc<dyn DiskFile> = Arc::from(place.disk.open(&path, OpenHow::Read)?);
     let mut magic = [0; MAGIC.len()];
-    if file.read_at(&mut magic, 0)? != magic.len() || magic != *MAGIC {
+    if file.read_at(&mut magic, 0)? != magic.len() || ![MAGIC, MAGIC_BEFORE].contains(&&magic) {
         return Err(CheckpointError::Damaged("it does not begin as one does"));
     }
     let mut sections = Sections { file: file.clone(), at: MAGIC.len() as u64 };

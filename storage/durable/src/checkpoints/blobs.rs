@@ -137,7 +137,7 @@ pub(crate) fn read_part(
     }
 }
 
-/// Reads the last `length` bytes of a blob, or all that it has, as [`read_part`] does.
+/// Reads the last `length` bytes of a blob, or all that it has, as [`read_part`] does; nothing of one that is kept in parts, which is read as a whole.
 pub(crate) fn read_end(
     file: &dyn DiskFile,
     blob: BlobRef,
@@ -145,8 +145,7 @@ pub(crate) fn read_end(
     path: &Path,
 ) -> DurableResult<Vec<u8>> {
     if blob.parts().is_some() {
-        let mut bytes = read_blob_or_parts(file, blob, path)?;
-        return Ok(bytes.split_off(bytes.len().saturating_sub(length as usize)));
+        return Ok(Vec::new());
     }
     let length = length.min(blob.length);
     read_part(file, blob, blob.length - length, length, path)

@@ -3,7 +3,9 @@
 use crate::StoreError;
 use crate::bytes::{Reader, Writer, debug_read_back};
 use crate::chunks::chunk::{Base, BaseKnown, ChunkRead, PartName};
-use crate::chunks::chunk_directory::{BODY_AT, Directory, End, GroupPlace, Piece, Section, TablePlaces};
+use crate::chunks::chunk_directory::{
+    BODY_AT, Directory, End, GroupPlace, Piece, Section, TablePlaces, VERSION, write_name,
+};
 use crate::chunks::column_bytes::{decode_column, encode_column};
 use crate::chunks::compact;
 use crate::chunks::delta::SlotBits;
@@ -14,13 +16,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"TWCK";
-/// With a directory at its end.
-const VERSION: u8 = 2;
 /// The head and the names of the sections stand before and between the sections.
 const VERSION_WITHOUT_DIRECTORY: u8 = 1;
 
+/// Bytes of the tables and columns of a chunk with a directory: positions have 32 bits, and a larger blob is stored in pieces, none of which can be read
+/// by itself.
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 30;
+
 /// The chunk as sealed bytes; its meta travels in the manifest.
 pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
+    encode_within(chunk, BODY_BYTES_MAX)
+}
+
+/// As [`encode`], without a directory where tables and columns take more than `body_max` bytes.
+pub(crate) fn encode_within(chunk: &impl ChunkRead, body_max: usize) -> Vec<u8> {
     debug_assert!(chunk.base().is_whole());
     let compacted = compact::compact(chunk);
     let base = &compacted.base;
@@ -28,9 +37,9 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
     writer.raw(MAGIC);
     writer.byte(VERSION);
     debug_assert_eq!(writer.bytes.len(), BODY_AT);
-    let mut sections = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     let mut section = |name, begin, places, writer: &Writer| {
-        sections.push(Section::new(name, begin..writer.bytes.len(), places, &writer.bytes));
+        found.push((name, begin..writer.bytes.len(), places));
     };
     for (key, column) in &base.columns {
         let begin = writer.bytes.len();
@@ -47,11 +56,40 @@ pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
         encode_column(column, &mut writer);
         section(PartName::EdgeColumn(*edge_type, *key), begin, None, &writer);
     }
-    Directory::write(base, &sections, &mut writer);
-    let bytes = writer.seal();
+    let bytes = match writer.bytes.len() <= BODY_AT + body_max {
+        true => {
+            let section = |(name, range, places)| Section::new(name, range, places, &writer.bytes);
+            let sections: Vec<Section> = found.into_iter().map(section).collect();
+            Directory::write(base, &sections, &mut writer);
+            writer.seal()
+        }
+        false => without_directory(base, &found, &writer.bytes),
+    };
     let known = BaseKnown { slot_bound: chunk.meta().slot_bound, live: chunk.meta().live };
     debug_read_back(|| decode(&bytes, known));
     bytes
+}
+
+/// A table or column: its name, where it lies in bytes, and where the groups of a table lie.
+type Found = (PartName, Range<usize>, Option<TablePlaces>);
+
+/// The chunk in version 1, of sections that were written already.
+fn without_directory(base: &Base, found: &[Found], body: &[u8]) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.raw(MAGIC);
+    writer.byte(VERSION_WITHOUT_DIRECTORY);
+    encode_head(base, &mut writer);
+    let [columns, tables] = [base.columns.len(), base.tables.len()];
+    let (columns, rest) = found.split_at(columns);
+    let (tables, edge_columns) = rest.split_at(tables);
+    for sections in [columns, tables, edge_columns] {
+        writer.size(sections.len());
+        for (name, range, _) in sections {
+            write_name(*name, &mut writer);
+            writer.raw(&body[range.clone()]);
+        }
+    }
+    writer.seal()
 }
 
 /// Which vertices exist, and labels that differ from birth.
@@ -118,18 +156,29 @@ fn decode_by_directory(bytes: &[u8], known: BaseKnown) -> Result<(Base, Option<D
     let mut base = Base { part: None, ..directory.head.head() };
     for section in &directory.sections {
         let reader = &mut Reader::new(section.piece.of(bytes), "section of a chunk");
-        base.add_section(section.name, reader)?;
+        let places = base.add_section(section.name, reader)?;
         reader.finish()?;
+        if !section.describes(places, bytes) {
+            return Err(reader.fail("the directory says otherwise"));
+        }
     }
     Ok((base, Some(directory)))
 }
 
 impl Base {
-    /// Reads a table or column, whose name is behind those that it has.
-    pub(crate) fn add_section(&mut self, name: PartName, reader: &mut Reader<'_>) -> Result<(), StoreError> {
+    /// Reads a table or column, whose name is behind those that it has; where the groups of a table lie in what was read.
+    pub(crate) fn add_section(
+        &mut self,
+        name: PartName,
+        reader: &mut Reader<'_>,
+    ) -> Result<Option<TablePlaces>, StoreError> {
         match name {
             PartName::Column(key) => self.columns.push((key, Arc::new(decode_column(reader)?))),
-            PartName::Table(lane) => self.tables.push((lane, Arc::new(decode_table(reader)?.0))),
+            PartName::Table(lane) => {
+                let (table, places) = decode_table(reader)?;
+                self.tables.push((lane, Arc::new(table)));
+                return Ok(Some(places));
+            }
             PartName::EdgeColumn(edge_type, key) => {
                 self.edge_columns.push(((edge_type, key), Arc::new(decode_column(reader)?)));
             }
@@ -137,7 +186,7 @@ impl Base {
                 return Err(reader.fail("no such part is stored"));
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -263,6 +312,9 @@ pub(crate) fn decode_group(
     has_slots: bool,
 ) -> Result<EdgeTable, StoreError> {
     let (table, _) = decode_lists(reader, slots.len(), |_| Ok(has_slots))?;
+    if first_edge as usize + table.len() > EDGE_SLOT_COUNT_MAX {
+        return Err(reader.fail("edge slot outside its bounds"));
+    }
     Ok(table.into_group(slots.start, first_edge, has_slots))
 }
 

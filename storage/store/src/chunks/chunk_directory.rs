@@ -14,6 +14,8 @@ use model::id::EDGE_TYPE_COUNT_MAX;
 use model::{CHUNK_SLOTS, EdgeTypeId, KeyId};
 use std::ops::Range;
 
+/// Of a chunk with a directory at its end.
+pub(crate) const VERSION: u8 = 2;
 /// Where the first section begins: behind the magic and the version.
 pub(crate) const BODY_AT: usize = 5;
 /// Bytes of a table whose groups can be read by themselves: a shorter one is read as a whole.
@@ -71,6 +73,19 @@ pub(crate) struct TablePlaces {
     pub(crate) has_slots: bool,
 }
 
+impl TablePlaces {
+    /// The same, if the table begins `at` bytes later.
+    fn shifted(mut self, at: u32) -> TablePlaces {
+        let count = TableGroups::count(self.slot_count);
+        let kinds = 2 + usize::from(self.has_slots);
+        for place in &mut self.groups[..count] {
+            let pieces = [&mut place.lengths, &mut place.neighbours, &mut place.slots];
+            pieces.into_iter().take(kinds).for_each(|piece| piece.at += at);
+        }
+        self
+    }
+}
+
 /// The groups of a table, and the checksum of each.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TableGroups {
@@ -110,12 +125,21 @@ impl Section {
         places: Option<TablePlaces>,
         bytes: &[u8],
     ) -> Section {
-        debug_assert!(range.end <= u32::MAX as usize, "a blob has less than 4 GiB");
+        assert!(range.end <= u32::MAX as usize, "a chunk with a directory has less than 4 GiB");
         let piece = Piece { at: range.start as u32, length: range.len() as u32 };
         let is_long =
             |places: &TablePlaces| range.len() >= GROUPED_BYTES_MIN && places.slot_count > GROUP_SLOTS;
         let groups = places.filter(is_long).map(|places| Box::new(TableGroups::new(places, bytes)));
         Section { name, piece, crc: crc32fast::hash(piece.of(bytes)), groups }
+    }
+    /// Is this the section that was read from its piece of `bytes`, whose groups lie there? Checksums are compared in development builds.
+    pub(crate) fn describes(&self, places: Option<TablePlaces>, bytes: &[u8]) -> bool {
+        let places = places.map(|places| places.shifted(self.piece.at));
+        if cfg!(debug_assertions) {
+            let range = self.piece.at as usize..self.piece.end();
+            return *self == Section::new(self.name, range, places, bytes);
+        }
+        self.groups.as_ref().is_none_or(|groups| places == Some(groups.places))
     }
 }
 
@@ -138,7 +162,7 @@ impl Directory {
         encode_head(base, writer);
         writer.size(sections.len());
         for section in sections {
-            write_name(section.name, writer);
+            write_name_and_kind(section.name, writer);
             writer.uint(u64::from(section.piece.length));
             writer.raw(&section.crc.to_le_bytes());
             if matches!(section.name, PartName::Table(_)) {
@@ -181,17 +205,17 @@ impl Directory {
         blob: BlobKey,
         known: BaseKnown,
     ) -> Result<Option<Directory>, StoreError> {
-        let mut end = source.read_end(blob, END_BYTES)?;
-        if let Ok(End::Longer(bytes)) = Directory::of_end(&end, known)
+        let mut found = Directory::of_end(&source.read_end(blob, END_BYTES)?, known);
+        if let Ok(End::Longer(bytes)) = found
             && let Ok(bytes) = u32::try_from(bytes)
         {
-            end = source.read_end(blob, bytes)?;
+            found = Directory::of_end(&source.read_end(blob, bytes)?, known);
         }
         // A damaged end is like none: the whole is read then, and its checksum tells.
-        match Directory::of_end(&end, known) {
-            Ok(End::Directory(directory, _)) => Ok(Some(directory)),
-            _ => Ok(None),
-        }
+        let Ok(End::Directory(directory, _)) = found else { return Ok(None) };
+        // The end of an older chunk is a text of a user, who may have written what looks like a directory.
+        let begin = source.read_part(blob, 0, BODY_AT as u32)?;
+        Ok((begin.last() == Some(&VERSION)).then_some(directory))
     }
     fn read(reader: &mut Reader<'_>, known: BaseKnown) -> Result<Directory, StoreError> {
         let head = Base { part: Some(PartName::Head), ..decode_head(reader, known)? };
@@ -230,18 +254,21 @@ pub(crate) enum End {
     Older,
 }
 
-fn write_name(name: PartName, writer: &mut Writer) {
+/// Writes the kind of a section and its name.
+fn write_name_and_kind(name: PartName, writer: &mut Writer) {
+    writer.byte(match name {
+        PartName::Column(_) => 0,
+        PartName::Table(_) => 1,
+        _ => 2,
+    });
+    write_name(name, writer);
+}
+
+pub(crate) fn write_name(name: PartName, writer: &mut Writer) {
     match name {
-        PartName::Column(key) => {
-            writer.byte(0);
-            writer.uint(u64::from(key.0));
-        }
-        PartName::Table(lane) => {
-            writer.byte(1);
-            writer.uint(u64::from(lane.0));
-        }
+        PartName::Column(key) => writer.uint(u64::from(key.0)),
+        PartName::Table(lane) => writer.uint(u64::from(lane.0)),
         PartName::EdgeColumn(edge_type, key) => {
-            writer.byte(2);
             writer.uint(u64::from(edge_type.0));
             writer.uint(u64::from(key.0));
         }
@@ -308,6 +335,7 @@ fn read_groups(table: Piece, reader: &mut Reader<'_>) -> Result<Option<Box<Table
         let at = reader.uint()?;
         *start = inside(at, reader)?;
     }
+    let mut edges = 0;
     let (mut groups, mut crcs) = ([GroupPlace::default(); GROUPS_MAX], [0; GROUPS_MAX]);
     for number in 0..TableGroups::count(slot_count) {
         debug_assert!(!group_slots(number, slot_count).is_empty());
@@ -320,7 +348,12 @@ fn read_groups(table: Piece, reader: &mut Reader<'_>) -> Result<Option<Box<Table
             *start = piece.end() as u32;
         }
         let [lengths, neighbours, slots] = pieces;
-        groups[number] = GroupPlace { lengths, neighbours, slots, first_edge: reader.uint32()? };
+        let first_edge = reader.uint32()?;
+        if first_edge < edges || first_edge > table.length || (number == 0 && first_edge > 0) {
+            return Err(reader.fail("edges of a group outside its table"));
+        }
+        edges = first_edge;
+        groups[number] = GroupPlace { lengths, neighbours, slots, first_edge };
         crcs[number] = read_crc(reader)?;
     }
     Ok(Some(Box::new(TableGroups { places: TablePlaces { groups, slot_count, has_slots }, crcs })))

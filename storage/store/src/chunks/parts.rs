@@ -12,7 +12,7 @@
 use crate::StoreError;
 use crate::bytes::Reader;
 use crate::chunks::chunk::{Base, BaseKnown, PartName};
-use crate::chunks::chunk_bytes::{decode, decode_group, decode_whole};
+use crate::chunks::chunk_bytes::{BODY_BYTES_MAX, decode, decode_group, decode_whole};
 use crate::chunks::chunk_directory::{Directory, GroupPlace, Piece, Section, TableGroups, TablePlaces};
 use crate::chunks::table::{GROUPS_MAX, group_slots};
 use crate::paging::page::{Page, Paged};
@@ -21,9 +21,6 @@ use crate::paging::source::{BlobKey, ChunkSource};
 use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// Bytes of a chunk whose parts are noted; positions have 32 bits, and a larger blob is stored in pieces.
-const CHUNK_BYTES_MAX: usize = 1 << 30;
 
 /// Bytes in memory for each of a table or column that is stored, about.
 const DECODED_BY_STORED: usize = 2;
@@ -64,6 +61,8 @@ pub(crate) struct ChunkParts {
     absent: OnceLock<Arc<Base>>,
     /// By name.
     sections: Box<[SectionPages]>,
+    /// Bytes that the whole takes in memory, about.
+    whole_bytes: usize,
     _charge: OverheadCharge,
 }
 
@@ -104,7 +103,10 @@ impl ChunkParts {
         let bytes = size_of::<ChunkParts>() + 2 * head.room_bytes() + size_of_val(&*sections);
         let group_bytes = size_of::<TableGroups>() + size_of::<[PartPage; GROUPS_MAX]>();
         let bytes = bytes + groups * group_bytes;
-        ChunkParts { head, absent: OnceLock::new(), sections, _charge: OverheadCharge::new(pager, bytes) }
+        let stored: usize = sections.iter().map(|pages| pages.section.piece.length as usize).sum();
+        let whole_bytes = head.room_bytes() + stored * DECODED_BY_STORED;
+        let charge = OverheadCharge::new(pager, bytes);
+        ChunkParts { head, absent: OnceLock::new(), sections, whole_bytes, _charge: charge }
     }
     /// The part of this name of the chunk that is stored as `blob`; of a group of lists the whole table, where that is in memory or short.
     pub(crate) fn part(&self, name: PartName, blob: BlobKey, pager: &Arc<Pager>) -> Part<'_> {
@@ -136,11 +138,6 @@ impl ChunkParts {
     fn absent(&self) -> Part<'_> {
         let absent = || Arc::new(Base { part: Some(PartName::Absent), ..self.head.head() });
         Part::Resident(self.absent.get_or_init(absent))
-    }
-    /// Bytes that the whole takes in memory, about.
-    fn whole_bytes(&self) -> usize {
-        let stored = self.sections.iter().map(|pages| pages.section.piece.length as usize);
-        self.head.room_bytes() + stored.sum::<usize>() * DECODED_BY_STORED
     }
     /// The names of all tables and columns.
     pub(crate) fn names(&self) -> impl Iterator<Item = PartName> {
@@ -188,7 +185,7 @@ impl PartsSlot {
     /// Are the parts of a chunk of so many bytes known? Not where they come from another machine, which sends whole chunks.
     fn notes(&self, bytes: usize) -> bool {
         let is_remote = self.pager.source().is_some_and(|source| source.is_remote());
-        bytes <= CHUNK_BYTES_MAX && !is_remote
+        bytes <= BODY_BYTES_MAX && !is_remote
     }
     /// The parts as the directory of the stored chunk has them.
     fn read(&self, known: BaseKnown, blob: BlobKey) -> Result<Option<&ChunkParts>, StoreError> {
@@ -216,23 +213,45 @@ impl StoredBase {
             StoredBase::Whole(_, None) | StoredBase::Part(_) => None,
         }
     }
-    /// The parts of a chunk that is not in memory; none where the whole is to be loaded: only that can be, or parts were read before and there is room for
-    /// the whole, which took `bytes` when it was in memory last (0 where it never was).
+    /// The parts of a chunk that is not in memory; none where only the whole can be read.
+    fn parts_away(&self, blob: BlobKey) -> Result<Option<(&PartsSlot, &ChunkParts)>, StoreError> {
+        let StoredBase::Whole(known, Some(slot)) = self else { return Ok(None) };
+        let parts = match slot.parts.get() {
+            Some(parts) => Some(parts),
+            None => slot.read(*known, blob)?,
+        };
+        Ok(parts.map(|parts| (slot, parts)))
+    }
+    /// Is there room for the whole of a chunk that is not in memory, which took `bytes` when it was in memory last (0 where it never was)?
+    pub(crate) fn has_room(&self, blob: BlobKey, bytes: usize, pager: &Pager) -> Result<bool, StoreError> {
+        if bytes > 0 || pager.is_short() {
+            return Ok(pager.has_room(bytes));
+        }
+        let parts = self.parts_away(blob)?;
+        Ok(pager.has_room(parts.map_or(0, |(_, parts)| parts.whole_bytes)))
+    }
+    /// The parts that a reader of a chunk is given that is not in memory; none where the whole is to be loaded: only that can be read, or parts were read
+    /// before and there is room for the whole. `bytes` as for [`StoredBase::has_room`].
     pub(crate) fn parts_to_read(
         &self,
         blob: BlobKey,
         bytes: usize,
+        counts: bool,
     ) -> Result<Option<&ChunkParts>, StoreError> {
-        let StoredBase::Whole(known, Some(slot)) = self else { return Ok(None) };
-        let parts = slot.parts.get();
-        let bytes = bytes.max(parts.map_or(0, ChunkParts::whole_bytes));
-        if slot.pager.has_room(bytes) && slot.reads.fetch_add(1, Ordering::Relaxed) >= PART_READS_MAX {
-            return Ok(None);
+        let Some((slot, parts)) = self.parts_away(blob)? else { return Ok(None) };
+        let bytes = if bytes > 0 { bytes } else { parts.whole_bytes };
+        let reads = slot.reads.load(Ordering::Relaxed);
+        if counts && reads < PART_READS_MAX {
+            // Readers at the same time may count as one.
+            slot.reads.store(reads + 1, Ordering::Relaxed);
         }
-        match parts {
-            Some(parts) => Ok(Some(parts)),
-            None => slot.read(*known, blob),
-        }
+        Ok((reads < PART_READS_MAX || !slot.pager.has_room(bytes)).then_some(parts))
+    }
+    /// Can parts of a chunk be read that is not in memory?
+    pub(crate) fn is_split(&self) -> bool {
+        let StoredBase::Whole(_, Some(slot)) = self else { return false };
+        let is_local = slot.pager.source().is_some_and(|source| !source.is_remote());
+        slot.parts.get().is_some() || (is_local && !slot.is_older.load(Ordering::Relaxed))
     }
 }
 
@@ -288,7 +307,7 @@ fn decode_part(bytes: &[u8], part: &StoredPart) -> Result<Base, StoreError> {
             let table = decode_group(reader, slots, place.first_edge, has_slots)?;
             base.tables.push((lane, Arc::new(table)));
         }
-        (name, _) => base.add_section(name, reader)?,
+        (name, _) => drop(base.add_section(name, reader)?),
     }
     reader.finish()?;
     Ok(base)

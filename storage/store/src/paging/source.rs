@@ -28,7 +28,7 @@ pub trait ChunkSource: Send + Sync {
         let part = bytes.get(at as usize..).and_then(|rest| rest.get(..length as usize));
         part.map(<[u8]>::to_vec).ok_or_else(|| StoreError::corrupt("a blob ends before its part"))
     }
-    /// The last `length` bytes of this blob, or all that it has. They need not be checked either.
+    /// The last `length` bytes of this blob, or all that it has, or nothing where only the whole can be read. They need not be checked either.
     fn read_end(&self, key: BlobKey, length: u32) -> Result<Vec<u8>, StoreError> {
         let mut bytes = self.read(key)?;
         Ok(bytes.split_off(bytes.len().saturating_sub(length as usize)))

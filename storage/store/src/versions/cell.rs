@@ -91,16 +91,22 @@ impl Cell {
     }
     /// A part of a base that is not in memory; none where the whole is to be read.
     fn stored_part(&self, name: PartName) -> Result<Option<Part<'_>>, StoreError> {
-        let Some(blob) = self.base.blob() else { return Ok(None) };
-        let parts = self.base.known.parts_to_read(blob, self.base.bytes_before())?;
-        Ok(parts.map(|parts| parts.part(name, blob, self.base.pager())))
+        // The head is in memory, once the parts are known.
+        let counts = !matches!(name, PartName::Head | PartName::Absent);
+        let parts = self.parts_to_read(counts)?;
+        Ok(parts.map(|(parts, blob)| parts.part(name, blob, self.base.pager())))
     }
-    /// The parts of the base that can be read by themselves; none while it is in memory as a whole, or only the whole can be read.
-    fn split_names(&self) -> Result<Option<impl Iterator<Item = PartName>>, StoreError> {
-        let blob = self.base.blob().filter(|_| !self.base.is_loaded());
-        let parts =
-            blob.map(|blob| self.base.known.parts_to_read(blob, self.base.bytes_before())).transpose()?;
-        Ok(parts.flatten().map(ChunkParts::names))
+    fn parts_to_read(&self, counts: bool) -> Result<Option<(&ChunkParts, BlobKey)>, StoreError> {
+        let Some(blob) = self.base.blob() else { return Ok(None) };
+        let parts = self.base.known.parts_to_read(blob, self.base.bytes_before(), counts)?;
+        Ok(parts.map(|parts| (parts, blob)))
+    }
+    /// The names of the parts of the base, and a reader of each; none while it is in memory as a whole, or where the whole is to be read.
+    fn split(&self) -> Result<Option<SplitBase<'_>>, StoreError> {
+        if self.base.is_loaded() {
+            return Ok(None);
+        }
+        Ok(self.parts_to_read(true)?.map(|(parts, blob)| SplitBase { cell: self, parts, blob }))
     }
     /// The parts in memory beside the whole.
     pub(crate) fn loaded_parts(&self) -> impl Iterator<Item = Arc<Base>> {
@@ -112,7 +118,10 @@ impl Cell {
         let with_pin = |(pin, base)| (Some(pin), base);
         let prefers_whole = match self.base.is_loaded() {
             true => !self.base.pager().is_short() || self.base.is_pinned(),
-            false => self.base.pager().has_room(self.base.bytes_before()),
+            false => match self.base.blob() {
+                Some(blob) => self.base.known.has_room(blob, self.base.bytes_before(), self.base.pager())?,
+                None => true,
+            },
         };
         if prefers_whole && let Some(pinned) = self.base.pin()? {
             return Ok(Some(with_pin(pinned)));
@@ -172,12 +181,12 @@ impl Drop for Cell {
 impl Cell {
     /// All properties of a vertex, in key order.
     pub(crate) fn properties(&self, slot: usize) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let Some(names) = self.split_names()? else { return Ok(self.chunk()?.properties(slot)) };
+        let Some(split) = self.split()? else { return Ok(self.chunk()?.properties(slot)) };
         // The head knows of changes, which part of them is in no column yet.
-        let mut properties = self.part(PartName::Absent)?.changed_properties(slot);
-        for name in names {
+        let mut properties = split.part(PartName::Absent)?.changed_properties(slot);
+        for name in split.parts.names() {
             let PartName::Column(key) = name else { continue };
-            let chunk = self.part(name)?;
+            let chunk = split.part(name)?;
             set_property(&mut properties, key, chunk.property(slot, key).to_value());
         }
         properties.retain(|(_, value)| !value.is_null());
@@ -189,19 +198,36 @@ impl Cell {
         edge_type: EdgeTypeId,
         slot: u32,
     ) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let Some(names) = self.split_names()? else {
+        let Some(split) = self.split()? else {
             return Ok(self.chunk()?.edge_properties(edge_type, slot));
         };
-        let mut properties = self.part(PartName::Absent)?.changed_edge_properties(edge_type, slot);
-        for name in names {
+        let mut properties = split.part(PartName::Absent)?.changed_edge_properties(edge_type, slot);
+        for name in split.parts.names() {
             let PartName::EdgeColumn(other, key) = name else { continue };
             if other == edge_type {
-                let chunk = self.part(name)?;
+                let chunk = split.part(name)?;
                 set_property(&mut properties, key, chunk.edge_property(edge_type, slot, key).to_value());
             }
         }
         properties.retain(|(_, value)| !value.is_null());
         Ok(properties)
+    }
+}
+
+/// A base that is not in memory, to be read part by part.
+struct SplitBase<'a> {
+    cell: &'a Cell,
+    parts: &'a ChunkParts,
+    blob: BlobKey,
+}
+
+impl<'a> SplitBase<'a> {
+    fn part(&self, name: PartName) -> Result<ChunkRef<'a>, StoreError> {
+        let base = match self.parts.part(name, self.blob, self.cell.base.pager()) {
+            Part::Page(page) => page.read()?,
+            Part::Resident(base) => Read::resident(base),
+        };
+        Ok(ChunkRef { cell: self.cell, base })
     }
 }
 
@@ -263,7 +289,7 @@ impl Cell {
             return Ok(Some(view));
         }
         // Lists are joined only of chunks that are in memory as a whole.
-        if self.split_names()?.is_some() {
+        if !self.base.is_loaded() && self.base.known.is_split() {
             return Ok(None);
         }
         let content = self.chunk()?;
