@@ -37,7 +37,7 @@ use world::panics::caught;
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
 
-/// Longer Datalog programs are read anew each time: reading takes little of their time, and much memory.
+/// Longer Datalog programs are read anew each time, and always run on executors: reading takes little of their time, and much memory.
 const PROGRAM_TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// The folder inside of a database for rows that its queries spill.
@@ -539,9 +539,10 @@ impl Database {
             return Ok(known);
         }
         let read = crate::datalog::compile(program, whole, offset, catalog)?;
-        let known = KnownProgram { prepared: PreparedProgram::new(read), credit: Credit::of_job() };
-        let known = Arc::new(known);
-        if program.len() <= PROGRAM_TEXT_BYTES_MAX {
+        let is_short = program.len() <= PROGRAM_TEXT_BYTES_MAX;
+        let credit = if is_short { Credit::of_job() } else { Credit::of_long_job() };
+        let known = Arc::new(KnownProgram { prepared: PreparedProgram::new(read), credit });
+        if is_short {
             self.inner.programs.put(program, known.clone());
         }
         Ok(known)

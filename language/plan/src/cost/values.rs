@@ -26,7 +26,7 @@ pub(super) fn sought(planning: &dyn Planning, label: &str, key: &Name, seek: &Se
         Seek::In(list) => {
             let values = listed(list)?;
             let some: Vec<&Value> = values.iter().take(LISTED_MAX).copied().collect();
-            // An index whose pages are not in memory finds nothing of a rare value: each counts, or a long list would be taken for half a row.
+            // An index whose pages are not in memory finds nothing of a rare value: each counts, or a long list would be taken for half a row. Absent values of one in memory count too.
             let found = some.iter().map(|value| Some(equal(value)?.max(ROWS_MIN))).sum::<Option<f64>>()?;
             found * values.len() as f64 / some.len().max(1) as f64
         }

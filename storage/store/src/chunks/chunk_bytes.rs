@@ -301,7 +301,11 @@ pub(crate) fn decode_table(reader: &mut Reader<'_>) -> Result<(EdgeTable, TableP
         1 => Ok(true),
         _ => Err(reader.fail("unknown kind of slots")),
     };
-    decode_lists(reader, slot_count, has_slots)
+    let (table, places) = decode_lists(reader, slot_count, has_slots)?;
+    if !places.has_slots && table.len() > EDGE_SLOT_COUNT_MAX {
+        return Err(reader.fail("edge slot outside its bounds"));
+    }
+    Ok((table, places))
 }
 
 /// The lists of one group, whose pieces lie one behind the other.
@@ -312,7 +316,7 @@ pub(crate) fn decode_group(
     has_slots: bool,
 ) -> Result<EdgeTable, StoreError> {
     let (table, _) = decode_lists(reader, slots.len(), |_| Ok(has_slots))?;
-    if first_edge as usize + table.len() > EDGE_SLOT_COUNT_MAX {
+    if !has_slots && first_edge as usize + table.len() > EDGE_SLOT_COUNT_MAX {
         return Err(reader.fail("edge slot outside its bounds"));
     }
     Ok(table.into_group(slots.start, first_edge, has_slots))

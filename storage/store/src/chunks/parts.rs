@@ -4,7 +4,7 @@
 //! decode every table and column of the chunk, and push as much out. So a chunk ends in a directory that says where each table and column lies (see
 //! `chunk_directory`), and readers of a chunk that is not in memory read only the part that they need: as a [`Base`] that holds nothing else. Of a long
 //! table, a reader of one list needs a group of 512 slots: the pieces of the group are read one behind the other. Where memory is not short, only the first
-//! few readers of a chunk get parts; then the whole is loaded.
+//! few readers of a chunk get parts; then the whole is loaded, as it is at once by a view that keeps it.
 //! Invariants: the directory describes one blob, which is immutable; a part is checked against the checksum that the directory has of it. A base of one
 //! part is never asked for another one ([`Base::table`] and its like assert it). Cost: some 90 bytes a table or column, 530 more for a table that is read
 //! in groups, twice the bits of the vertices that exist, and a page for each part that was read; all is charged to the budget.
@@ -170,7 +170,7 @@ pub(crate) enum StoredBase {
 /// The parts of a chunk, once they are known.
 pub(crate) struct PartsSlot {
     parts: OnceLock<ChunkParts>,
-    /// Parts that were read while the whole was not in memory.
+    /// Readers that got tables or columns while the whole was not in memory, up to [`PART_READS_MAX`].
     reads: AtomicU32,
     /// The chunk has no directory: only a decode of the whole tells of its parts.
     is_older: AtomicBool,
@@ -222,16 +222,16 @@ impl StoredBase {
         };
         Ok(parts.map(|parts| (slot, parts)))
     }
-    /// Is there room for the whole of a chunk that is not in memory, which took `bytes` when it was in memory last (0 where it never was)?
-    pub(crate) fn has_room(&self, blob: BlobKey, bytes: usize, pager: &Pager) -> Result<bool, StoreError> {
-        if bytes > 0 || pager.is_short() {
-            return Ok(pager.has_room(bytes));
+    /// Bytes that the whole of a chunk takes that is not in memory: `before`, as when it was in memory last, or about, where it never was (0); 0 where nothing
+    /// tells.
+    pub(crate) fn whole_bytes(&self, blob: BlobKey, before: usize) -> Result<usize, StoreError> {
+        match before {
+            0 => Ok(self.parts_away(blob)?.map_or(0, |(_, parts)| parts.whole_bytes)),
+            _ => Ok(before),
         }
-        let parts = self.parts_away(blob)?;
-        Ok(pager.has_room(parts.map_or(0, |(_, parts)| parts.whole_bytes)))
     }
     /// The parts that a reader of a chunk is given that is not in memory; none where the whole is to be loaded: only that can be read, or parts were read
-    /// before and there is room for the whole. `bytes` as for [`StoredBase::has_room`].
+    /// before and there is room for the whole. `bytes` is `before` of [`StoredBase::whole_bytes`]; `counts` says that a table or column will be read.
     pub(crate) fn parts_to_read(
         &self,
         blob: BlobKey,
@@ -245,7 +245,8 @@ impl StoredBase {
             // Readers at the same time may count as one.
             slot.reads.store(reads + 1, Ordering::Relaxed);
         }
-        Ok((reads < PART_READS_MAX || !slot.pager.has_room(bytes)).then_some(parts))
+        let gets_parts = !counts || reads < PART_READS_MAX || !slot.pager.has_room(bytes);
+        Ok(gets_parts.then_some(parts))
     }
     /// Can parts of a chunk be read that is not in memory?
     pub(crate) fn is_split(&self) -> bool {

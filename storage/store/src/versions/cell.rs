@@ -112,16 +112,20 @@ impl Cell {
     pub(crate) fn loaded_parts(&self) -> impl Iterator<Item = Arc<Base>> {
         self.base.known.parts().into_iter().flat_map(ChunkParts::loaded)
     }
+    /// Bytes of the whole base, about, if the pager has room for them.
+    fn room_for_whole(&self) -> Result<Option<usize>, StoreError> {
+        let pager = self.base.pager();
+        let Some(blob) = self.base.blob().filter(|_| !pager.is_short()) else { return Ok(None) };
+        let bytes = self.base.known.whole_bytes(blob, self.base.bytes_before())?;
+        Ok(pager.has_room(bytes).then_some(bytes))
+    }
     /// Keeps a part of the base in memory, if the pager has room for it: with the whole, where that is in memory and memory is not short. No pin where
     /// the part is not paged.
     pub(crate) fn pin_part(&self, name: PartName) -> Result<Option<PinnedPart>, StoreError> {
         let with_pin = |(pin, base)| (Some(pin), base);
         let prefers_whole = match self.base.is_loaded() {
             true => !self.base.pager().is_short() || self.base.is_pinned(),
-            false => match self.base.blob() {
-                Some(blob) => self.base.known.has_room(blob, self.base.bytes_before(), self.base.pager())?,
-                None => true,
-            },
+            false => self.room_for_whole()?.is_some_and(|bytes| self.base.pager().may_pin(bytes)),
         };
         if prefers_whole && let Some(pinned) = self.base.pin()? {
             return Ok(Some(with_pin(pinned)));
@@ -289,7 +293,7 @@ impl Cell {
             return Ok(Some(view));
         }
         // Lists are joined only of chunks that are in memory as a whole.
-        if !self.base.is_loaded() && self.base.known.is_split() {
+        if !self.base.is_loaded() && self.base.known.is_split() && self.room_for_whole()?.is_none() {
             return Ok(None);
         }
         let content = self.chunk()?;
