@@ -162,7 +162,7 @@ fn decode_by_directory(bytes: &[u8], known: BaseKnown) -> Result<(Base, Option<D
             return Err(reader.fail("the directory says otherwise"));
         }
     }
-    Ok((base, Some(directory)))
+    Ok((base, Some(*directory)))
 }
 
 impl Base {

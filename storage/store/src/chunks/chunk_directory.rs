@@ -125,7 +125,7 @@ impl Section {
         places: Option<TablePlaces>,
         bytes: &[u8],
     ) -> Section {
-        assert!(range.end <= u32::MAX as usize, "a chunk with a directory has less than 4 GiB");
+        debug_assert!(range.end <= u32::MAX as usize, "a chunk with a directory has less than 4 GiB");
         let piece = Piece { at: range.start as u32, length: range.len() as u32 };
         let is_long =
             |places: &TablePlaces| range.len() >= GROUPED_BYTES_MIN && places.slot_count > GROUP_SLOTS;
@@ -197,7 +197,7 @@ impl Directory {
         }
         let directory = Directory::read(reader, known)?;
         reader.finish()?;
-        Ok(End::Directory(directory, length + TAIL_BYTES))
+        Ok(End::Directory(Box::new(directory), length + TAIL_BYTES))
     }
     /// Reads the directory of a stored chunk; none where it has none that is whole.
     pub(crate) fn of_stored(
@@ -215,7 +215,7 @@ impl Directory {
         let Ok(End::Directory(directory, _)) = found else { return Ok(None) };
         // The end of an older chunk is a text of a user, who may have written what looks like a directory.
         let begin = source.read_part(blob, 0, BODY_AT as u32)?;
-        Ok((begin.last() == Some(&VERSION)).then_some(directory))
+        Ok((begin.last() == Some(&VERSION)).then_some(*directory))
     }
     fn read(reader: &mut Reader<'_>, known: BaseKnown) -> Result<Directory, StoreError> {
         let head = Base { part: Some(PartName::Head), ..decode_head(reader, known)? };
@@ -247,7 +247,7 @@ impl Directory {
 /// What stands at the end of a chunk.
 pub(crate) enum End {
     /// A directory, and the bytes that it takes with all behind it.
-    Directory(Directory, usize),
+    Directory(Box<Directory>, usize),
     /// A directory that takes this many bytes.
     Longer(usize),
     /// None: the chunk is of version 1.
@@ -272,7 +272,9 @@ pub(crate) fn write_name(name: PartName, writer: &mut Writer) {
             writer.uint(u64::from(edge_type.0));
             writer.uint(u64::from(key.0));
         }
-        PartName::Head | PartName::Lists(..) | PartName::Absent => unreachable!("no section has this name"),
+        PartName::Head | PartName::Lists(..) | PartName::Absent => {
+            debug_assert!(false, "no section has this name")
+        }
     }
 }
 
@@ -289,8 +291,8 @@ fn read_name(reader: &mut Reader<'_>) -> Result<PartName, StoreError> {
 }
 
 fn read_crc(reader: &mut Reader<'_>) -> Result<u32, StoreError> {
-    let bytes = reader.raw(4)?.try_into().expect("four bytes were read");
-    Ok(u32::from_le_bytes(bytes))
+    let bytes = reader.raw(4)?.first_chunk::<4>().ok_or_else(|| reader.fail("ends early"))?;
+    Ok(u32::from_le_bytes(*bytes))
 }
 
 /// The groups of a table; a table without groups has 0 slots here.
