@@ -2,8 +2,9 @@
 //!
 //! Idea: a plan whose driver is a pipeline only walks a few steps from looked-up vertices. It usually takes microseconds, unless it meets a hub or a
 //! long list. So a plan has credit: each run that finished in time earns a little, one that did not costs much, and without credit only one run in
-//! [`PROBE_EVERY`] is tried. One of these that finishes in time ends the debt: runs that read the graph from disk say nothing of those that find it in memory. A statement that writes is tried outside of explicit transactions only, since only then can the writes of an unfinished
-//! run be rolled back. Cost: one relaxed counter a run.
+//! [`PROBE_EVERY`] is tried. One of these that finishes in time ends the debt: runs that read the graph from disk say nothing of those
+//! that find it in memory. A statement that writes is tried outside of explicit transactions only, since only then can the writes of an unfinished run be
+//! rolled back. Cost: one relaxed counter a run.
 
 use plan::physical::OperatorDriver;
 use plan::statement::Mode;

@@ -4,7 +4,7 @@ use crate::StoreError;
 use crate::bytes::{Reader, Writer, debug_read_back};
 use crate::chunks::chunk::{Base, BaseKnown, ChunkRead, PartName};
 use crate::chunks::chunk_directory::{
-    BODY_AT, Directory, End, GroupPlace, Piece, Section, TablePlaces, VERSION, write_name,
+    BODY_AT, Directory, End, GroupPlace, Piece, Section, TablePlaces, VERSION, read_has_slots, write_name,
 };
 use crate::chunks::column_bytes::{decode_column, encode_column};
 use crate::chunks::compact;
@@ -296,12 +296,7 @@ pub(crate) fn decode_table(reader: &mut Reader<'_>) -> Result<(EdgeTable, TableP
     if slot_count > CHUNK_SLOTS {
         return Err(reader.fail("table has more slots than a chunk"));
     }
-    let has_slots = |reader: &mut Reader<'_>| match reader.byte()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(reader.fail("unknown kind of slots")),
-    };
-    let (table, places) = decode_lists(reader, slot_count, has_slots)?;
+    let (table, places) = decode_lists(reader, slot_count, read_has_slots)?;
     if !places.has_slots && table.len() > EDGE_SLOT_COUNT_MAX {
         return Err(reader.fail("edge slot outside its bounds"));
     }

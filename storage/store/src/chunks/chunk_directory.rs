@@ -77,7 +77,7 @@ impl TablePlaces {
     /// The same, if the table begins `at` bytes later.
     fn shifted(mut self, at: u32) -> TablePlaces {
         let count = TableGroups::count(self.slot_count);
-        let kinds = 2 + usize::from(self.has_slots);
+        let kinds = kinds(self.has_slots);
         for place in &mut self.groups[..count] {
             let pieces = [&mut place.lengths, &mut place.neighbours, &mut place.slots];
             pieces.into_iter().take(kinds).for_each(|piece| piece.at += at);
@@ -295,6 +295,20 @@ fn read_crc(reader: &mut Reader<'_>) -> Result<u32, StoreError> {
     Ok(u32::from_le_bytes(*bytes))
 }
 
+/// Kinds of pieces that a group has: lengths, neighbours and, where there are any, edge slots.
+fn kinds(has_slots: bool) -> usize {
+    2 + usize::from(has_slots)
+}
+
+/// Does a table have edge slots?
+pub(crate) fn read_has_slots(reader: &mut Reader<'_>) -> Result<bool, StoreError> {
+    match reader.byte()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(reader.fail("unknown kind of slots")),
+    }
+}
+
 /// The groups of a table; a table without groups has 0 slots here.
 fn write_groups(section: &Section, writer: &mut Writer) {
     let Some(groups) = &section.groups else { return writer.size(0) };
@@ -302,11 +316,11 @@ fn write_groups(section: &Section, writer: &mut Writer) {
     writer.size(places.slot_count);
     writer.byte(u8::from(places.has_slots));
     let starts = places.groups[0].pieces();
-    starts.iter().take(2 + usize::from(places.has_slots)).for_each(|piece| {
+    starts.iter().take(kinds(places.has_slots)).for_each(|piece| {
         writer.uint(u64::from(piece.at - section.piece.at));
     });
     for (place, crc) in places.groups.iter().zip(groups.crcs).take(TableGroups::count(places.slot_count)) {
-        for piece in place.pieces().iter().take(2 + usize::from(places.has_slots)) {
+        for piece in place.pieces().iter().take(kinds(places.has_slots)) {
             writer.uint(u64::from(piece.length));
         }
         writer.uint(u64::from(place.first_edge));
@@ -322,17 +336,13 @@ fn read_groups(table: Piece, reader: &mut Reader<'_>) -> Result<Option<Box<Table
     if slot_count > CHUNK_SLOTS {
         return Err(reader.fail("table has more slots than a chunk"));
     }
-    let has_slots = match reader.byte()? {
-        0 => false,
-        1 => true,
-        _ => return Err(reader.fail("unknown kind of slots")),
-    };
+    let has_slots = read_has_slots(reader)?;
     let inside = |start: u64, reader: &Reader<'_>| match start < u64::from(table.length) {
         true => Ok(table.at + start as u32),
         false => Err(reader.fail("group outside its table")),
     };
     let mut starts = [0; 3];
-    let kinds = 2 + usize::from(has_slots);
+    let kinds = kinds(has_slots);
     for start in starts.iter_mut().take(kinds) {
         let at = reader.uint()?;
         *start = inside(at, reader)?;
