@@ -7,6 +7,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::column::Texts;
+use model::temporal::Date;
 use model::{Value, walk};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub enum PropertyRef<'a> {
     Float(f64),
     /// A text.
     Text(&'a str),
+    /// A date.
+    Date(Date),
     /// Any other value.
     Other(&'a Value),
 }
@@ -34,6 +37,8 @@ pub enum PropertyRun<'a> {
     Integers(Picked<'a, i64>),
     /// Floats.
     Floats(Picked<'a, f64>),
+    /// Dates.
+    Dates(Picked<'a, Date>),
     /// Texts, as codes into a dictionary.
     Codes(Picked<'a, u16>, &'a Arc<Texts>),
 }
@@ -85,6 +90,7 @@ impl<'a> PropertyRef<'a> {
             PropertyRef::Int(int) => Value::Int(int),
             PropertyRef::Float(float) => Value::Float(float),
             PropertyRef::Text(text) => Value::string(text),
+            PropertyRef::Date(date) => Value::Date(date),
             PropertyRef::Other(value) => value.clone(),
         }
     }
@@ -102,6 +108,7 @@ impl<'a> From<&'a Value> for PropertyRef<'a> {
             Value::Int(int) => PropertyRef::Int(*int),
             Value::Float(float) => PropertyRef::Float(*float),
             Value::String(text) => PropertyRef::Text(text),
+            Value::Date(date) => PropertyRef::Date(*date),
             other => PropertyRef::Other(other),
         }
     }
@@ -139,6 +146,24 @@ impl TextRun {
     /// As a dictionary that columns of answers share.
     pub(crate) fn into_shared(self) -> Arc<Texts> {
         Arc::new(Texts::from_parts(self.bytes.into(), self.ends.into()))
+    }
+}
+
+/// In the rows of slots without a value.
+const ABSENT_DATE: Date = Date { days: 0 };
+
+impl Data {
+    /// Values of any types, as dates where they are nothing else; `presence` says which rows have a value.
+    pub(crate) fn of_any(rows: Vec<Value>, presence: &Presence) -> Data {
+        let date = |(row, value): (usize, &Value)| match value {
+            Value::Date(date) => Some(*date),
+            Value::Null if matches!(presence, Presence::Bits(_)) && presence.row(row as u32).is_none() => {
+                Some(ABSENT_DATE)
+            }
+            _ => None,
+        };
+        let dates: Option<Arc<[Date]>> = rows.iter().enumerate().map(date).collect();
+        dates.map_or_else(|| Data::Any(rows.into()), Data::Date)
     }
 }
 
@@ -218,6 +243,7 @@ pub(crate) enum Data {
     /// Numbers are shared with those who read them at random.
     Int(Arc<[i64]>),
     Float(Arc<[f64]>),
+    Date(Arc<[Date]>),
     Text(TextRun),
     Codes(Box<[u16]>, Arc<Texts>),
     Any(Box<[Value]>),
@@ -239,6 +265,7 @@ impl StoredColumn {
             Data::Bool(words) => PropertyRef::Bool(words[row / 64] >> (row % 64) & 1 == 1),
             Data::Int(rows) => PropertyRef::Int(rows[row]),
             Data::Float(rows) => PropertyRef::Float(rows[row]),
+            Data::Date(rows) => PropertyRef::Date(rows[row]),
             Data::Text(texts) => PropertyRef::Text(texts.get(row)),
             Data::Codes(codes, texts) => PropertyRef::Text(texts.get(codes[row] as usize)),
             Data::Any(rows) => PropertyRef::from(&rows[row]),
@@ -252,6 +279,7 @@ impl StoredColumn {
         match &self.data {
             Data::Int(values) => Some(PropertyRun::Integers(Picked::at(values, slots))),
             Data::Float(values) => Some(PropertyRun::Floats(Picked::at(values, slots))),
+            Data::Date(values) => Some(PropertyRun::Dates(Picked::at(values, slots))),
             Data::Codes(codes, texts) if texts.bytes() <= DICTIONARY_BYTES_READ_MAX => {
                 Some(PropertyRun::Codes(Picked::at(codes, slots), texts))
             }
@@ -267,6 +295,7 @@ impl StoredColumn {
         match &self.data {
             Data::Int(values) => Some(PropertyRun::Integers(Picked::all(&values[range]))),
             Data::Float(values) => Some(PropertyRun::Floats(Picked::all(&values[range]))),
+            Data::Date(values) => Some(PropertyRun::Dates(Picked::all(&values[range]))),
             Data::Codes(codes, texts) if texts.bytes() <= DICTIONARY_BYTES_READ_MAX => {
                 Some(PropertyRun::Codes(Picked::all(&codes[range]), texts))
             }
@@ -320,6 +349,7 @@ impl StoredColumn {
                 Data::Bool(words) => words.len() * 8,
                 Data::Int(rows) => rows.len() * 8,
                 Data::Float(rows) => rows.len() * 8,
+                Data::Date(rows) => rows.len() * 8,
                 Data::Text(texts) => texts.heap_bytes(),
                 Data::Codes(codes, texts) => codes.len() * 2 + texts.bytes(),
                 Data::Any(rows) => {
@@ -358,6 +388,15 @@ fn build_data(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> Da
                 }
             }
             Data::Float(floats.into())
+        }
+        PropertyRef::Date(_) if typed(|value| matches!(value, PropertyRef::Date(_))) => {
+            let mut dates = vec![ABSENT_DATE; rows];
+            for (at, (slot, value)) in values.iter().enumerate() {
+                if let PropertyRef::Date(date) = value {
+                    dates[place(at, *slot)] = *date;
+                }
+            }
+            Data::Date(dates.into())
         }
         PropertyRef::Text(_) if typed(|value| matches!(value, PropertyRef::Text(_))) && fits_run(values) => {
             build_texts(rows, dense, values)

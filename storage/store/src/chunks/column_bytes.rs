@@ -3,6 +3,7 @@
 use crate::StoreError;
 use crate::bytes::{Reader, Writer};
 use crate::chunks::column::{Data, Presence, StoredColumn, TextRun};
+use model::Value;
 
 pub(crate) fn encode_column(column: &StoredColumn, writer: &mut Writer) {
     match &column.presence {
@@ -43,6 +44,17 @@ pub(crate) fn encode_column(column: &StoredColumn, writer: &mut Writer) {
             codes.iter().for_each(|code| writer.uint(*code as u64));
             encode_texts(texts.parts(), writer);
         }
+        Data::Date(rows) => {
+            writer.byte(5);
+            writer.size(rows.len());
+            let has_value = |row: usize| match &column.presence {
+                Presence::Bits(_) => column.presence.row(row as u32).is_some(),
+                Presence::All(_) | Presence::Slots(_) => true,
+            };
+            for (row, date) in rows.iter().enumerate() {
+                writer.value(&if has_value(row) { Value::Date(*date) } else { Value::Null });
+            }
+        }
         Data::Any(rows) => {
             writer.byte(5);
             writer.size(rows.len());
@@ -58,7 +70,7 @@ pub(crate) fn decode_column(reader: &mut Reader<'_>) -> Result<StoredColumn, Sto
         2 => Presence::Slots(decode_rising(reader)?),
         _ => return Err(reader.fail("unknown kind of presence")),
     };
-    let data = decode_data(reader)?;
+    let data = decode_data(reader, &presence)?;
     let rows_needed = match &presence {
         Presence::All(count) => *count as usize,
         Presence::Slots(slots) => slots.len(),
@@ -71,6 +83,7 @@ pub(crate) fn decode_column(reader: &mut Reader<'_>) -> Result<StoredColumn, Sto
         Data::Bool(words) => words.len() * 64,
         Data::Int(rows) => rows.len(),
         Data::Float(rows) => rows.len(),
+        Data::Date(rows) => rows.len(),
         Data::Text(texts) => texts.ends.len(),
         Data::Codes(codes, _) => codes.len(),
         Data::Any(rows) => rows.len(),
@@ -81,7 +94,7 @@ pub(crate) fn decode_column(reader: &mut Reader<'_>) -> Result<StoredColumn, Sto
     Ok(StoredColumn { presence, data })
 }
 
-fn decode_data(reader: &mut Reader<'_>) -> Result<Data, StoreError> {
+fn decode_data(reader: &mut Reader<'_>, presence: &Presence) -> Result<Data, StoreError> {
     Ok(match reader.byte()? {
         0 => Data::Bool(decode_words(reader)?),
         1 => Data::Int(decode_ints(reader)?.into()),
@@ -101,7 +114,7 @@ fn decode_data(reader: &mut Reader<'_>) -> Result<Data, StoreError> {
         }
         5 => {
             let count = reader.count()?;
-            Data::Any((0..count).map(|_| reader.value()).collect::<Result<_, _>>()?)
+            Data::of_any((0..count).map(|_| reader.value()).collect::<Result<_, _>>()?, presence)
         }
         _ => return Err(reader.fail("unknown kind of column")),
     })

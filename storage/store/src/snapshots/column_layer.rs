@@ -19,6 +19,7 @@ use crate::versions::directory::Chunks;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::column::Texts;
+use model::temporal::Date;
 use model::{ChunkNo, KeyId, VertexId};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -81,6 +82,7 @@ struct ColumnView {
 enum DirectValues {
     Integers(Arc<[i64]>),
     Floats(Arc<[f64]>),
+    Dates(Arc<[Date]>),
     /// Codes of the chunk's dictionary, mapped to those of the common one after enough requests. The values lie in the column.
     Codes(OnceLock<Option<Box<[u16]>>>),
     /// None of these.
@@ -97,6 +99,7 @@ impl ColumnView {
         let numbers = match plain.map(|column| (&column.presence, &column.data)) {
             Some((Presence::All(_), Data::Int(values))) => DirectValues::Integers(values.clone()),
             Some((Presence::All(_), Data::Float(values))) => DirectValues::Floats(values.clone()),
+            Some((Presence::All(_), Data::Date(values))) => DirectValues::Dates(values.clone()),
             Some((Presence::All(_), Data::Codes(..))) => DirectValues::Codes(OnceLock::new()),
             _ => DirectValues::None,
         };
@@ -114,7 +117,7 @@ impl ColumnView {
     fn integer(&self, slot: usize) -> Option<i64> {
         match &self.numbers {
             DirectValues::Integers(values) => values.get(slot).copied(),
-            DirectValues::Floats(_) | DirectValues::Codes(_) => None,
+            DirectValues::Floats(_) | DirectValues::Dates(_) | DirectValues::Codes(_) => None,
             DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
                 PropertyRef::Int(int) => Some(int),
                 _ => None,
@@ -125,9 +128,20 @@ impl ColumnView {
     fn float(&self, slot: usize) -> Option<f64> {
         match &self.numbers {
             DirectValues::Floats(values) => values.get(slot).copied(),
-            DirectValues::Integers(_) | DirectValues::Codes(_) => None,
+            DirectValues::Integers(_) | DirectValues::Dates(_) | DirectValues::Codes(_) => None,
             DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
                 PropertyRef::Float(float) => Some(float),
+                _ => None,
+            },
+        }
+    }
+    #[inline]
+    fn date(&self, slot: usize) -> Option<Date> {
+        match &self.numbers {
+            DirectValues::Dates(values) => values.get(slot).copied(),
+            DirectValues::Integers(_) | DirectValues::Floats(_) | DirectValues::Codes(_) => None,
+            DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
+                PropertyRef::Date(date) => Some(date),
                 _ => None,
             },
         }
@@ -157,6 +171,7 @@ impl ColumnView {
 pub(crate) enum Gathered {
     Integers(Vec<i64>),
     Floats(Vec<f64>),
+    Dates(Vec<Date>),
     Codes(Vec<u16>, Arc<Texts>),
 }
 
@@ -165,6 +180,7 @@ impl Gathered {
         match self {
             Gathered::Integers(values) => values.len(),
             Gathered::Floats(values) => values.len(),
+            Gathered::Dates(values) => values.len(),
             Gathered::Codes(values, _) => values.len(),
         }
     }
@@ -268,6 +284,10 @@ impl ColumnLayer {
             let mut values = gathered.take_floats();
             self.gather_of(vertices, chunks, &mut values, ColumnView::float)?;
             *gathered = Gathered::Floats(values);
+        } else if first.date(slot).is_some() {
+            let mut values = Vec::new();
+            self.gather_of(vertices, chunks, &mut values, ColumnView::date)?;
+            *gathered = Gathered::Dates(values);
         } else if first.is_coded() && self.is_worth_codes() && first.code(slot, self).is_some() {
             let mut codes = Vec::new();
             self.gather_of(vertices, chunks, &mut codes, |view, slot| view.code(slot, self))?;
@@ -318,12 +338,13 @@ mod tests {
     #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
     use crate::snapshots::property::PropertyReader;
     use crate::{Change, Names, Snapshot, StoreError, StoreOptions, push_values};
+    use model::temporal::Date;
     use model::{ColumnBuilder, KeyId, LabelSetId, NO_VERTEX, Value, VertexId};
     use std::sync::Arc;
 
     const CHUNKS: u64 = 12;
     const SLOTS: u64 = 40;
-    const KEYS: u16 = 5;
+    const KEYS: u16 = 6;
 
     /// DirectValues in a linear congruential sequence (Knuth's MMIX).
     struct Draws(u64);
@@ -339,10 +360,13 @@ mod tests {
         VertexId::new((number / SLOTS) as u32, (number % SLOTS) as u16)
     }
 
-    /// By key: integers that all have; floats that some lack; texts, many and few; and values that differ from chunk to chunk.
+    /// By key: integers that all have; floats that some lack; texts, many and few; values that differ from chunk to chunk; dates, which in some chunks
+    /// all have.
     fn value(key: u16, number: u64) -> Value {
         match key {
             4 => Value::string(format!("one of few {}", number % 7 + number / SLOTS)),
+            5 if number / SLOTS < 3 && number.is_multiple_of(3) => Value::Null,
+            5 => Value::Date(Date { days: number as i64 - 100 }),
             0 => Value::Int(number as i64),
             1 if number.is_multiple_of(5) => Value::Null,
             1 => Value::Float(number as f64 / 2.0),

@@ -5,13 +5,13 @@ use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::chunk::PartName;
 use crate::chunks::column::{Picked, PropertyRef, PropertyRun, StoredColumn};
-use crate::chunks::delta::bit;
+use crate::chunks::delta::{SlotBits, bit};
 use crate::snapshots::collected::questions_for_array;
 use crate::snapshots::column_layer::{ColumnLayer, Gathered};
 use crate::snapshots::root::Snapshot;
 use crate::snapshots::sight::ShownSlots;
 use crate::versions::cell::ChunkRef;
-use model::{ChunkNo, ColumnBuilder, EdgeId, EdgeTypeId, KeyId, VertexId};
+use model::{ChunkNo, ColumnBuilder, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
 use std::sync::Arc;
 
 /// Appends a borrowed value to a column; text is copied once, into the column.
@@ -35,6 +35,7 @@ fn push_run(column: &mut ColumnBuilder, run: PropertyRun<'_>) {
             Some(slice) => column.extend_floats(slice.iter().copied()),
             None => column.extend_floats(floats.iter()),
         },
+        PropertyRun::Dates(dates) => dates.iter().for_each(|date| column.push(Value::Date(date))),
         PropertyRun::Codes(codes, dictionary) => column.extend_codes(dictionary, codes.iter()),
     }
 }
@@ -98,6 +99,9 @@ const COLUMNS_KEPT: usize = 128;
 
 /// Neighbours in one chunk from which on their column is read as a whole.
 const RUN_MIN: usize = 4;
+
+/// Neighbours that are read at once at most in a chunk of which vertices were altered.
+const ALTERED_RUN_MAX: usize = 128;
 
 /// Columns that were met before.
 struct CachedColumns<C> {
@@ -190,6 +194,7 @@ impl<'a> PropertyReader<'a> {
                     (values.len(), Some(PropertyRun::Integers(Picked::all(values))))
                 }
                 Gathered::Floats(values) => (values.len(), Some(PropertyRun::Floats(Picked::all(values)))),
+                Gathered::Dates(values) => (values.len(), Some(PropertyRun::Dates(Picked::all(values)))),
                 Gathered::Codes(codes, texts) => {
                     (codes.len(), Some(PropertyRun::Codes(Picked::all(codes), texts)))
                 }
@@ -207,8 +212,8 @@ impl<'a> PropertyReader<'a> {
         let found = layer.gather(vertices, self.snapshot.chunks(), &mut self.gathered)?;
         Ok(found > 0)
     }
-    /// How many of the first vertices lie in one chunk, and their values, if all have one and none changed since the chunk was written: else each is
-    /// to be read by itself ([`PropertyReader::get`]). Zero of none.
+    /// How many of the first vertices lie in one chunk and did not change since it was written, and their values, if all have one: else each is to
+    /// be read by itself ([`PropertyReader::get`]). Zero of none.
     ///
     /// # Errors
     /// As [`PropertyReader::get`].
@@ -216,6 +221,13 @@ impl<'a> PropertyReader<'a> {
     fn run(&mut self, vertices: &[VertexId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
         let Some(first) = vertices.first() else { return Ok((0, None)) };
         let number = first.0 >> model::id::SLOT_BITS;
+        let is_altered = |current: &VertexColumn<'_>| {
+            current.number as u64 == number && current.chunk.delta().is_some_and(|delta| delta.has_altered())
+        };
+        // Where runs end at altered vertices, all that lies behind must not be looked at for each of them.
+        let looked_at =
+            if self.current.as_ref().is_some_and(is_altered) { ALTERED_RUN_MAX } else { usize::MAX };
+        let vertices = &vertices[..vertices.len().min(looked_at)];
         let in_a_row = in_a_row(vertices, |vertex| vertex.0, |vertex| vertex.0 >> model::id::SLOT_BITS);
         let in_chunk = |vertex: &&VertexId| vertex.0 >> model::id::SLOT_BITS == number;
         let len = if in_a_row { vertices.len() } else { vertices.iter().take_while(in_chunk).count() };
@@ -235,9 +247,13 @@ impl<'a> PropertyReader<'a> {
         if !all_shown {
             return Ok((len, None));
         }
-        if chunk.delta().is_some_and(|delta| delta.has_altered()) {
-            return Ok((len, None));
-        }
+        let len = match chunk.delta() {
+            Some(delta) => match run_between(&delta.altered, &vertices[..len]) {
+                Ok(len) => len,
+                Err(single) => return Ok((single, None)),
+            },
+            None => len,
+        };
         if in_a_row {
             return Ok((len, column.range(u32::from(first.slot()), len)));
         }
@@ -299,6 +315,22 @@ impl<'a> PropertyReader<'a> {
         }
         Ok(true)
     }
+}
+
+/// How many of the first vertices are not altered; or, where the first run of those is too short, behind how many the next one begins.
+fn run_between(altered: &SlotBits, vertices: &[VertexId]) -> Result<usize, usize> {
+    let mut unaltered = 0;
+    for (at, vertex) in vertices.iter().enumerate() {
+        let is_altered = bit(altered, vertex.slot().into());
+        if is_altered && unaltered == at && at >= RUN_MIN {
+            return Ok(at);
+        }
+        unaltered = if is_altered { 0 } else { unaltered + 1 };
+        if unaltered == RUN_MIN && at >= RUN_MIN {
+            return Err(at + 1 - RUN_MIN);
+        }
+    }
+    if unaltered == vertices.len() { Ok(unaltered) } else { Err(vertices.len()) }
 }
 
 /// Reads one property of edges, in any order.

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
-/// Vertices of a sample for estimates for a reader from whom some may be hidden.
+/// Vertices of a sample.
 pub const SAMPLE_VERTICES: usize = 512;
 /// Sets of labels that have a sample of their own; where there are more, one sample stands for all.
 const SETS_MAX: usize = 64;
@@ -118,11 +118,23 @@ impl Snapshot {
         let share = vertices as f64 / sample.len() as f64;
         Ok(if share <= 1.0 { edges } else { (edges as f64 * share) as u64 })
     }
-    /// Vertices that pass the filter, spread over the graph: all, where there are no more than `wanted`, else about `wanted`.
+    /// Vertices that pass the filter, spread over some chunks: all, where there are no more than `wanted`, else about `wanted`.
     ///
     /// # Errors
     /// A chunk cannot be read.
     pub fn sample(&self, filter: &LabelFilter, wanted: usize) -> Result<Vec<VertexId>, StoreError> {
+        self.sample_of(filter, wanted, SAMPLE_CHUNKS)
+    }
+    /// As [`Snapshot::sample`], from about so many chunks, or more where these hold few.
+    ///
+    /// # Errors
+    /// A chunk cannot be read.
+    pub fn sample_of(
+        &self,
+        filter: &LabelFilter,
+        wanted: usize,
+        chunks_max: usize,
+    ) -> Result<Vec<VertexId>, StoreError> {
         let (chunks, mut sample) = (self.scan_chunks(filter), Vec::new());
         if self.statistics().vertices_matching(filter) <= wanted as u64 {
             for chunk in chunks {
@@ -130,12 +142,18 @@ impl Snapshot {
             }
             return Ok(sample);
         }
-        let (step, mut found) = (chunks.len().div_ceil(SAMPLE_CHUNKS).max(1), Vec::new());
-        let each = wanted.div_ceil(chunks.len().clamp(1, SAMPLE_CHUNKS));
-        for chunk in chunks.into_iter().step_by(step) {
-            found.clear();
-            self.scan_chunk(chunk, filter, &mut found)?;
-            sample.extend(found.iter().step_by(found.len().div_ceil(each).max(1)));
+        let (step, mut found) = (chunks.len().div_ceil(chunks_max).max(1), Vec::new());
+        let each = wanted.div_ceil(chunks.len().clamp(1, chunks_max));
+        // Where the first chunks hold too few, those behind them are looked at.
+        for first in 0..step {
+            for chunk in chunks.iter().skip(first).step_by(step) {
+                found.clear();
+                self.scan_chunk(*chunk, filter, &mut found)?;
+                sample.extend(found.iter().step_by(found.len().div_ceil(each).max(1)));
+            }
+            if sample.len() * 2 >= wanted {
+                break;
+            }
         }
         Ok(sample)
     }

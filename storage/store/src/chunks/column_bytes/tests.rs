@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::chunks::column::PropertyRef;
+use model::temporal::Date;
 use model::{CHUNK_SLOTS, Value};
 
 /// SplitMix64: small, seeded, replayable.
@@ -129,6 +130,22 @@ fn numbers_are_read_as_they_were_written() {
         other => panic!("{other:?}"),
     };
     assert!(floats.iter().enumerate().all(|(at, float)| bits(at as u32) == float.to_bits()), "to the bit");
+}
+
+/// Dates of all, of many and of few slots; one value among them that is none.
+#[test]
+fn dates_are_read_as_they_were_written() {
+    for (slots, step) in [(40, 1), (40, 3), (400, 9)] {
+        let date = |slot: u32| Value::Date(Date { days: i64::from(slot) - 20 });
+        let mut values: Vec<(u32, Value)> = (0..slots).step_by(step).map(|slot| (slot, date(slot))).collect();
+        let column = check(slots, &values);
+        assert!(matches!(column.data, Data::Date(_)));
+        let far = [i64::MIN, i64::MAX, 0].map(|days| Value::Date(Date { days }));
+        values.iter_mut().zip(far).for_each(|((_, value), far)| *value = far);
+        assert!(matches!(check(slots, &values).data, Data::Date(_)));
+        values[1].1 = "1994-08-23".into();
+        assert!(matches!(check(slots, &values).data, Data::Any(_)));
+    }
 }
 
 /// Values of several types, in random slots; then damaged: a reader refuses the bytes, or gives a column whose every slot can be read.
