@@ -2,6 +2,7 @@
 
 use super::error::{ErrorClass, EvalError};
 use dataflow::watch::{LoopBytes, Stopped};
+use model::column::Texts;
 use model::{
     Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Value,
     VertexId,
@@ -101,6 +102,8 @@ struct Properties {
     uncharged: u64,
     /// Set once the query has no bytes left; nothing more is taken then.
     stopped: Option<Stopped>,
+    /// That of the last run of codes.
+    dictionary: Option<Arc<Texts>>,
 }
 
 /// Bytes after which a column in the making is charged: not for each value.
@@ -112,7 +115,7 @@ impl Properties {
         let bytes = match &values {
             PropertyValues::One(PropertyRef::Text(text)) => text.len() as u64,
             PropertyValues::One(PropertyRef::Other(other)) => other.heap_bytes() as u64,
-            PropertyValues::Run(PropertyRun::Codes(_, dictionary)) => dictionary.bytes() as u64,
+            PropertyValues::Run(PropertyRun::Codes(_, dictionary)) => self.bytes_of(dictionary),
             _ => 0,
         };
         self.uncharged += bytes;
@@ -123,6 +126,14 @@ impl Properties {
             return;
         }
         push_values(&mut self.column, values);
+    }
+    /// Of a dictionary that the last run did not have.
+    fn bytes_of(&mut self, dictionary: &Arc<Texts>) -> u64 {
+        if self.dictionary.as_ref().is_some_and(|last| Arc::ptr_eq(last, dictionary)) {
+            return 0;
+        }
+        self.dictionary = Some(dictionary.clone());
+        dictionary.bytes() as u64
     }
     #[cold]
     fn charge(&mut self) {

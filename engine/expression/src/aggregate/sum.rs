@@ -126,6 +126,10 @@ impl Sum {
 
     /// Integers and floats together, rounded once.
     pub(super) fn float_total(&self) -> f64 {
+        // Without a float the exact sum is -0.0, to which nothing was added.
+        if !self.has_float {
+            return self.integers as f64;
+        }
         let mut total = self.floats.clone();
         total.add_integer(self.integers);
         total.value()

@@ -1,11 +1,12 @@
 //! Comparison and arithmetic of two columns: a loop for each pair of types that matters, one value at a time for the rest.
 
-use super::operand::{Operand, Source, Truths, edges, floats, integers, numbers, texts, vertices};
+use super::operand::{Operand, Source, Truths, dates, edges, floats, integers, numbers, texts, vertices};
 use super::{in_set, row_by_row};
 use crate::error::EvalError;
 use crate::operators;
 use crate::scope::Scope;
 use model::compare::equals;
+use model::temporal::Date;
 use model::{Column, Nulls, Value};
 use plan::expr::BinaryOperator;
 
@@ -91,6 +92,12 @@ fn compare(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usi
             _ => operators::admits(operator, a.cmp(b)),
         };
         (0..rows).for_each(|row| truths.push(a.get(row).zip(b.get(row)).map(|(a, b)| test(a, b))));
+        return Some(truths.finish());
+    }
+    if let (Some(a), Some(b)) = (dates(a, rows), dates(b, rows)) {
+        let mut truths = Truths::with_capacity(rows);
+        let test = |(a, b): (Date, Date)| operators::admits(operator, a.cmp(&b));
+        (0..rows).for_each(|row| truths.push(a.get(row).zip(b.get(row)).map(test)));
         return Some(truths.finish());
     }
     let wanted = match operator {

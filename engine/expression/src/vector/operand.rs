@@ -3,6 +3,7 @@
 use dataflow::watch::LoopBytes;
 use model::batch::Carried;
 use model::column::{LONG_TEXT_BYTES, Texts};
+use model::temporal::Date;
 use model::{Column, EdgeRef, Nulls, Value, VertexId};
 
 /// Which rows of a batch are meant.
@@ -184,6 +185,37 @@ pub(crate) fn texts<'a>(operand: &'a Operand<'a>) -> Option<TextSource<'a>> {
         // A longer one is looked at row by row, where the work is counted.
         Column::Constant(Value::String(text), _) if text.len() <= LONG_TEXT_BYTES => {
             Some(TextSource::Same(text))
+        }
+        _ => None,
+    }
+}
+
+/// Dates, which stand among values of any type: in the rows that are read nothing else but nulls.
+pub(crate) enum Dates<'a> {
+    Rows(&'a [Value], &'a Operand<'a>),
+    Same(Date),
+}
+
+impl Dates<'_> {
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> Option<Date> {
+        match self {
+            Dates::Same(date) => Some(*date),
+            Dates::Rows(values, operand) => match values[operand.at(row)] {
+                Value::Date(date) => Some(date),
+                _ => None,
+            },
+        }
+    }
+}
+
+pub(crate) fn dates<'a>(operand: &'a Operand<'a>, rows: usize) -> Option<Dates<'a>> {
+    match operand.column() {
+        Column::Constant(Value::Date(date), _) => Some(Dates::Same(*date)),
+        Column::Any(values) => {
+            let is_date = |row| matches!(values[operand.at(row)], Value::Date(_) | Value::Null);
+            let are_dates = (0..rows).all(is_date);
+            are_dates.then_some(Dates::Rows(values, operand))
         }
         _ => None,
     }
