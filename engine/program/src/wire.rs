@@ -179,7 +179,10 @@ impl<'a> WireReader<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
     /// A length: of a number of items, each of which has `least` bytes at least.
-    fn length(&mut self, least: usize) -> WireRead<usize> {
+    ///
+    /// # Errors
+    /// See [`WireReader::byte`].
+    pub fn length(&mut self, least: usize) -> WireRead<usize> {
         let length = self.number()? as usize;
         match length.checked_mul(least).is_some_and(|bytes| bytes <= self.0.len()) {
             true => Ok(length),
@@ -193,6 +196,14 @@ impl<'a> WireReader<'a> {
     pub fn text(&mut self) -> WireRead<&'a str> {
         let length = self.length(1)?;
         std::str::from_utf8(self.take(length)?).map_err(|_| Malformed("a text is not UTF-8"))
+    }
+    /// Bytes behind their length.
+    ///
+    /// # Errors
+    /// See [`WireReader::byte`].
+    pub fn bytes(&mut self) -> WireRead<&'a [u8]> {
+        let length = self.length(1)?;
+        self.take(length)
     }
     fn texts(&mut self) -> WireRead<Vec<String>> {
         (0..self.length(4)?).map(|_| Ok(self.text()?.to_string())).collect()
@@ -215,10 +226,7 @@ impl<'a> WireReader<'a> {
             3 => Value::Int(self.long()? as i64),
             4 => Value::Float(f64::from_bits(self.long()?)),
             5 => Value::Text(self.text()?.to_string()),
-            6 => {
-                let length = self.length(1)?;
-                Value::Bytes(self.take(length)?.to_vec())
-            }
+            6 => Value::Bytes(self.bytes()?.to_vec()),
             7 => Value::Node(self.long()?),
             8 => {
                 Value::List((0..self.length(1)?).map(|_| self.value_at(depth + 1)).collect::<WireRead<_>>()?)
@@ -233,13 +241,6 @@ impl<'a> WireReader<'a> {
     }
     fn values(&mut self) -> WireRead<Vec<Value>> {
         (0..self.length(1)?).map(|_| self.value()).collect()
-    }
-    /// Nodes, each with a value.
-    ///
-    /// # Errors
-    /// See [`WireReader::byte`].
-    pub fn pairs(&mut self) -> WireRead<Vec<(u64, Value)>> {
-        (0..self.length(9)?).map(|_| Ok((self.long()?, self.value()?))).collect()
     }
     fn properties(&mut self) -> WireRead<Properties> {
         Ok(match self.byte()? {
@@ -328,23 +329,72 @@ pub fn write_reply(reply: &Result<Reply, String>) -> Vec<u8> {
     writer.bytes
 }
 
+/// A part of a reply, in the order of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyPart {
+    /// So many states follow.
+    States(usize),
+    /// A state; its value follows.
+    State,
+    /// A message to this node; its value follows.
+    Message(u64),
+    /// A row of this node; its value follows.
+    Row(u64),
+    /// The last: is it enough?
+    End(bool),
+}
+
+/// Shows `take` each part of a reply; of a part with a value it must read just that from the reader. Returns the error that the program says in place of
+/// a reply.
+///
+/// # Errors
+/// The bytes are no reply; those of `take`.
+pub fn each_of_reply<E: From<Malformed>>(
+    bytes: &[u8],
+    mut take: impl FnMut(ReplyPart, &mut WireReader<'_>) -> Result<(), E>,
+) -> Result<Result<(), String>, E> {
+    let mut reader = WireReader(bytes);
+    let reply = match reader.byte()? {
+        0 => {
+            let states = reader.length(1)?;
+            take(ReplyPart::States(states), &mut reader)?;
+            for _ in 0..states {
+                take(ReplyPart::State, &mut reader)?;
+            }
+            for of in [ReplyPart::Message, ReplyPart::Row] {
+                for _ in 0..reader.length(9)? {
+                    let node = reader.long()?;
+                    take(of(node), &mut reader)?;
+                }
+            }
+            let is_enough = reader.flag()?;
+            take(ReplyPart::End(is_enough), &mut reader)?;
+            Ok(())
+        }
+        1 => Err(reader.text()?.to_string()),
+        _ => return Err(Malformed("a reply begins with 0 or 1").into()),
+    };
+    reader.end()?;
+    Ok(reply)
+}
+
 /// Reads the answer to a call: it, or the program's error.
 ///
 /// # Errors
 /// The bytes are none.
 pub fn read_reply(bytes: &[u8]) -> WireRead<Result<Reply, String>> {
-    let mut reader = WireReader(bytes);
-    let reply = match reader.byte()? {
-        0 => {
-            let states = reader.values()?;
-            let (messages, rows) = (reader.pairs()?, reader.pairs()?);
-            Ok(Reply { states, out: NodeOutbox { messages, rows, is_enough: reader.flag()? } })
+    let (mut states, mut out) = (Vec::new(), NodeOutbox::default());
+    let told = each_of_reply(bytes, |part, reader| -> WireRead<()> {
+        match part {
+            ReplyPart::States(_) => {}
+            ReplyPart::State => states.push(reader.value()?),
+            ReplyPart::Message(node) => out.messages.push((node, reader.value()?)),
+            ReplyPart::Row(node) => out.rows.push((node, reader.value()?)),
+            ReplyPart::End(is_enough) => out.is_enough = is_enough,
         }
-        1 => Err(reader.text()?.to_string()),
-        _ => return Err(Malformed("a reply begins with 0 or 1")),
-    };
-    reader.end()?;
-    Ok(reply)
+        Ok(())
+    })?;
+    Ok(told.map(|()| Reply { states, out }))
 }
 
 /// Writes the needs of a program.
@@ -422,7 +472,14 @@ pub struct CallWriter {
     nodes_count: u32,
 }
 
+/// No labels, no properties, no edges: the end of a node of which none of them is wanted.
+const NOTHING_OF_IT: [u8; 12] = [0; 12];
+
 impl CallWriter {
+    /// Ends a node of which no labels, properties and edges are wanted.
+    pub fn nothing_of_it(&mut self) {
+        self.nodes.bytes.extend_from_slice(&NOTHING_OF_IT);
+    }
     /// The place of a name in the table.
     pub fn name(&mut self, name: &str) -> u32 {
         if let Some(place) = self.places.get(name) {

@@ -14,14 +14,14 @@ use crate::limits::{BYTES_PER_TOLD, CALL_BYTES_AIM, CALL_BYTES_MAX, DEPLOYED_SLI
 use crate::limits::{EDGE_BYTES_MIN, MESSAGE_BYTES_MAX};
 use crate::program::{Batch, Combine, Everywhere, FollowedEdges, NodeProgram, ProgramGraph};
 use compiling::CompileEnd;
-use convert::{KnownNodes, read_value, write_value};
+use convert::{KnownNodes, TakeEnd, read_value, write_value};
 use dataflow::Failure;
 use dataflow::watch::LoopBytes;
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
 use module::{Instance, Module, ModuleStop};
 use procedures::settings::wrong;
-use program::wire::{CallWriter, Malformed, read_needs, read_reply};
-use program::{Needs, Properties, Reply};
+use program::wire::{CallWriter, Malformed, ReplyPart, each_of_reply, read_needs};
+use program::{Needs, Properties};
 use std::ops::Range;
 use std::sync::Arc;
 use store::{LabelFilter, Snapshot};
@@ -112,6 +112,12 @@ impl DeployedProgram {
         })
     }
 
+    /// Does it read no labels, properties and edges?
+    fn wants_nothing(&self) -> bool {
+        let has_no_keys = matches!(&self.keys, Keys::Some(keys) if keys.is_empty());
+        !self.needs.labels && has_no_keys && self.has_no_edges
+    }
+
     /// One call for the nodes of a batch.
     fn call(&self, batch: &mut Batch<'_>, is_end: bool) -> Result<(), Failure> {
         let (mut edges, mut next) = (Vec::new(), 0);
@@ -163,9 +169,10 @@ impl DeployedProgram {
         held.set((instance.memory_bytes() + given.len() + told.len() * BYTES_PER_TOLD) as u64)?;
         let bytes = instance.memory_bytes();
         batch.out.keep(Some(instance), bytes);
-        let reply = read_reply(&told).map_err(|error| malformed(&self.name, error))?;
-        let reply = reply.map_err(|message| refused(&self.name, &message))?;
-        self.take(reply, nodes, batch)
+        self.take(&told, nodes, batch).map_err(|end| match end {
+            TakeEnd::Malformed(error) => malformed(&self.name, error),
+            TakeEnd::Failed(failure) => failure,
+        })
     }
 
     fn write_node(
@@ -184,6 +191,10 @@ impl DeployedProgram {
             write_value(writer.part(), message)?;
             self.check_bytes(writer.part().bytes.len())
         })?;
+        if self.wants_nothing() {
+            writer.nothing_of_it();
+            return Ok(());
+        }
         let labels = if self.needs.labels { graph.labels(vertex)? } else { Vec::new() };
         writer.part().length(labels.len());
         labels.iter().for_each(|label| writer.named(label));
@@ -236,27 +247,37 @@ impl DeployedProgram {
         }
     }
 
-    /// Takes the program's reply, once it is validated.
-    fn take(&self, reply: Reply, nodes: Range<usize>, batch: &mut Batch<'_>) -> Result<(), Failure> {
+    /// Takes the program's reply part by part. One that turns out to be none ends the query, with all that was taken of it.
+    fn take(&self, told: &[u8], nodes: Range<usize>, batch: &mut Batch<'_>) -> Result<(), TakeEnd> {
         let known = KnownNodes { graph: batch.graph, program: &self.name };
-        if reply.states.len() != nodes.len() {
-            return Err(malformed(&self.name, Malformed("there is not one state for each node")));
-        }
-        for (at, state) in nodes.zip(reply.states) {
-            *batch.state(at) = read_value(state, &known)?;
-        }
-        for (to, message) in reply.out.messages {
-            let to = known.node(to)?.dense();
-            batch.out.send(to, read_value(message, &known)?);
-        }
-        for (node, value) in reply.out.rows {
-            let node = known.node(node)?.dense();
-            batch.out.emit(node, read_value(value, &known)?);
-        }
-        if reply.out.is_enough {
-            batch.out.enough();
-        }
-        Ok(())
+        let (mut of_state, mut of_row) = (nodes.start, nodes.start);
+        let reply = each_of_reply(told, |part, reader| -> Result<(), TakeEnd> {
+            match part {
+                ReplyPart::States(count) if count != nodes.len() => {
+                    return Err(Malformed("there is not one state for each node").into());
+                }
+                ReplyPart::States(_) => {}
+                ReplyPart::State => {
+                    *batch.state(of_state) = read_value(reader, 0, &known)?;
+                    of_state += 1;
+                }
+                ReplyPart::Message(to) => {
+                    let to = known.node(to)?.dense();
+                    batch.out.send(to, read_value(reader, 0, &known)?);
+                }
+                ReplyPart::Row(node) => {
+                    // Most rows are those of the given nodes, in their order.
+                    let is_next = of_row < nodes.end && VertexId::from_dense(batch.vertex(of_row)).0 == node;
+                    let node = if is_next { batch.vertex(of_row) } else { known.node(node)?.dense() };
+                    of_row += usize::from(is_next);
+                    batch.out.emit(node, read_value(reader, 0, &known)?);
+                }
+                ReplyPart::End(true) => batch.out.enough(),
+                ReplyPart::End(false) => {}
+            }
+            Ok(())
+        })?;
+        reply.map_err(|message| refused(&self.name, &message).into())
     }
 }
 

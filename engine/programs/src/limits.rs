@@ -37,7 +37,7 @@ pub const CALL_BYTES_AIM: usize = 2 << 20;
 /// Bytes of an edge on its way to a module, at least.
 pub const EDGE_BYTES_MIN: usize = 11;
 /// Bytes in memory for each byte of a module's output, at most: a value of one byte becomes one of this size.
-pub const BYTES_PER_TOLD: usize = 1 + size_of::<program::Value>();
+pub const BYTES_PER_TOLD: usize = 1 + size_of::<model::Value>();
 /// Bytes that a call is given, or gives back.
 pub const CALL_BYTES_MAX: usize = 16 << 20;
 /// Modules that are compiled at the same time, each on a thread of its own; a call that needs another one waits for one of them.

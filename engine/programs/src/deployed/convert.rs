@@ -2,10 +2,10 @@
 
 use crate::program::ProgramGraph;
 use dataflow::Failure;
-use model::{Value, VertexId};
+use model::{Value, ValueTooLarge, VertexId};
 use procedures::settings::wrong;
 use program::Value as Told;
-use program::wire::WireWriter;
+use program::wire::{DEPTH_MAX, Malformed, WireReader, WireWriter};
 
 /// Writes a value.
 pub(super) fn write_value(writer: &mut WireWriter, value: &Value) -> Result<(), Failure> {
@@ -90,25 +90,62 @@ impl KnownNodes<'_> {
     }
 }
 
-/// A value from a program.
-pub(super) fn read_value(told: Told, known: &KnownNodes<'_>) -> Result<Value, Failure> {
-    Ok(match told {
-        Told::Null => Value::Null,
-        Told::Bool(truth) => Value::Bool(truth),
-        Told::Int(int) => Value::Int(int),
-        Told::Float(float) => Value::Float(float),
-        Told::Text(text) => Value::string(text),
-        Told::Bytes(bytes) => Value::Bytes(bytes.into()),
-        Told::Node(node) => Value::Vertex(known.node(node)?),
-        Told::List(values) => {
-            let values = values.into_iter().map(|value| read_value(value, known));
-            Value::try_list(values.collect::<Result<_, Failure>>()?)?
+/// Why what a program told was not taken.
+pub(super) enum TakeEnd {
+    /// It is no message.
+    Malformed(Malformed),
+    /// It names what is not there, or the query is over.
+    Failed(Failure),
+}
+
+impl From<Malformed> for TakeEnd {
+    fn from(malformed: Malformed) -> TakeEnd {
+        TakeEnd::Malformed(malformed)
+    }
+}
+
+impl From<Failure> for TakeEnd {
+    fn from(failure: Failure) -> TakeEnd {
+        TakeEnd::Failed(failure)
+    }
+}
+
+impl From<ValueTooLarge> for TakeEnd {
+    fn from(error: ValueTooLarge) -> TakeEnd {
+        TakeEnd::Failed(error.into())
+    }
+}
+
+/// A value from a program: the next of the reader.
+pub(super) fn read_value(
+    reader: &mut WireReader<'_>,
+    depth: usize,
+    known: &KnownNodes<'_>,
+) -> Result<Value, TakeEnd> {
+    if depth > DEPTH_MAX {
+        return Err(Malformed("lists and maps are nested deeper than 32").into());
+    }
+    Ok(match reader.byte()? {
+        0 => Value::Null,
+        1 => Value::Bool(false),
+        2 => Value::Bool(true),
+        3 => Value::Int(reader.long()? as i64),
+        4 => Value::Float(f64::from_bits(reader.long()?)),
+        5 => Value::string(reader.text()?),
+        6 => Value::Bytes(reader.bytes()?.into()),
+        7 => Value::Vertex(known.node(reader.long()?)?),
+        8 => {
+            let values = (0..reader.length(1)?).map(|_| read_value(reader, depth + 1, known));
+            Value::try_list(values.collect::<Result<_, TakeEnd>>()?)?
         }
-        Told::Map(entries) => {
-            let entry = |(key, value)| Ok((key, read_value(value, known)?));
-            let entries: Vec<(String, Value)> =
-                entries.into_iter().map(entry).collect::<Result<_, Failure>>()?;
+        9 => {
+            let mut entries = Vec::new();
+            for _ in 0..reader.length(5)? {
+                let key = reader.text()?.to_string();
+                entries.push((key, read_value(reader, depth + 1, known)?));
+            }
             Value::try_map(entries)?
         }
+        _ => return Err(Malformed("a value has an unknown tag").into()),
     })
 }
