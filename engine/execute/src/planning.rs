@@ -2,33 +2,52 @@
 
 use model::schema::SchemaTarget;
 use model::{Direction, EdgeTypeId, KeyId, LabelId, Value};
-use plan::Planning;
+use plan::{Expr, Planning, Sampled, Var};
 use std::ops::Bound;
 use std::sync::Arc;
 use store::Snapshot;
 
 mod degrees;
+mod shares;
 mod values;
 
-pub use degrees::Degrees;
+use degrees::Degrees;
+use shares::{SampledVertices, Shares};
 use values::SampledValues;
+
+/// Samples of one database, or of what one role sees of it: taken on first use, and again once the graph has grown or shrunk.
+#[derive(Debug, Default)]
+pub struct Samples {
+    degrees: Degrees,
+    vertices: SampledVertices,
+}
 
 /// Statistics and indexes as of one snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotPlanning {
     snapshot: Snapshot,
-    degrees: Option<Arc<Degrees>>,
+    samples: Option<Arc<Samples>>,
     values: SampledValues,
+    shares: Shares,
 }
 
 impl SnapshotPlanning {
     /// The statistics of this snapshot.
     pub fn new(snapshot: Snapshot) -> SnapshotPlanning {
-        SnapshotPlanning { snapshot, degrees: None, values: SampledValues::default() }
+        let (values, shares) = (SampledValues::default(), Shares::default());
+        SnapshotPlanning { snapshot, samples: None, values, shares }
     }
-    /// As above, with the distribution of degrees: sampled on first use, and kept there.
-    pub fn with_degrees(snapshot: Snapshot, degrees: Arc<Degrees>) -> SnapshotPlanning {
-        SnapshotPlanning { degrees: Some(degrees), ..SnapshotPlanning::new(snapshot) }
+    /// As above, with these samples.
+    pub fn with_samples(snapshot: Snapshot, samples: Arc<Samples>) -> SnapshotPlanning {
+        SnapshotPlanning { samples: Some(samples), ..SnapshotPlanning::new(snapshot) }
+    }
+    /// The samples, if there are any.
+    pub(crate) fn samples(&self) -> Option<&Arc<Samples>> {
+        self.samples.as_ref()
+    }
+    /// The snapshot.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
     fn label(&self, name: &str) -> Option<LabelId> {
         self.snapshot.catalog().label(name)
@@ -75,7 +94,7 @@ impl Planning for SnapshotPlanning {
             Some(name) => Some(self.label(name)?),
             None => None,
         };
-        self.degrees.as_ref()?.spread(&self.snapshot, label, &self.types(types), direction)
+        self.samples.as_ref()?.degrees.spread(&self.snapshot, label, &self.types(types), direction)
     }
     fn far_share(&self, _: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
         // Counted from the other end: of all edges of these types, those whose far end carries the label.
@@ -139,5 +158,10 @@ impl Planning for SnapshotPlanning {
         let estimate = self.snapshot.estimate_range(index.id, lower, upper);
         let sampled = || self.values.between(&self.snapshot, self.label(label)?, index.keys[0], lower, upper);
         estimate.or_else(sampled)
+    }
+    fn sampled(&self, label: &str, vertex: Var, condition: &Expr) -> Option<Sampled> {
+        // A plan does not wait for chunks of other machines.
+        let samples = &self.samples.as_ref().filter(|_| !self.snapshot.is_remote())?.vertices;
+        self.shares.of(&self.snapshot, samples, self.label(label)?, (vertex, condition))
     }
 }

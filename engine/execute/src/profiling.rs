@@ -21,7 +21,10 @@ impl Profiling {
     }
     /// The data of a plan that is described whatever its statement asked for.
     pub fn of(planned: &Prepared, snapshot: &Snapshot) -> Profiling {
-        Profiling { statement: planned.statement.clone(), estimates: estimates(&planned.statement, snapshot) }
+        Profiling {
+            statement: planned.statement.clone(),
+            estimates: estimates(&planned.statement, &planned.planning(snapshot)),
+        }
     }
     /// The plan as text, with estimates alone.
     pub fn plain(&self) -> String {
@@ -53,11 +56,15 @@ impl Profiling {
 }
 
 /// The plan as text and as a tree, with estimates, and the expected policies of its searches on this number of executors.
-pub fn explain(statement: &Statement, snapshot: &Snapshot, executors: usize) -> (String, PlanDescription) {
-    let estimates = estimates(statement, snapshot);
+pub fn explain(
+    statement: &Statement,
+    planning: &SnapshotPlanning,
+    executors: usize,
+) -> (String, PlanDescription) {
+    let estimates = estimates(statement, planning);
     let mut text = explain::render(statement, &estimates, None);
     let mut tree = described(statement, &estimates);
-    let searches = searches::expected(statement, &estimates, snapshot, executors);
+    let searches = searches::expected(statement, &estimates, planning.snapshot(), executors);
     say("Search", &searches, &mut text, &mut tree);
     say("Choice", &choices(statement), &mut text, &mut tree);
     if let StatementKind::Query { .. } = &statement.kind {
@@ -81,11 +88,9 @@ fn choices(statement: &Statement) -> Vec<(usize, String)> {
     statement.physical.choices().into_iter().map(|(id, words)| (id, words.to_string())).collect()
 }
 
-fn estimates(statement: &Statement, snapshot: &Snapshot) -> Vec<f64> {
+fn estimates(statement: &Statement, planning: &SnapshotPlanning) -> Vec<f64> {
     match &statement.kind {
-        StatementKind::Query { plan, .. } => {
-            plan::estimate::estimates(plan, &SnapshotPlanning::new(snapshot.clone()))
-        }
+        StatementKind::Query { plan, .. } => plan::estimate::estimates(plan, planning),
         _ => Vec::new(),
     }
 }

@@ -134,7 +134,7 @@ fn account(engine: &Engine, text: &str) -> String {
         Ok(statement) => statement,
         Err(error) => return format!("  error: {error}\n"),
     };
-    let (plan, _) = profiling::explain(&statement, &engine.snapshot(), 1);
+    let (plan, _) = profiling::explain(&statement, &SnapshotPlanning::new(engine.snapshot()), 1);
     let mut told: String = plan.lines().map(|line| format!("  | {}\n", line.trim_end())).collect();
     match run(engine, &statement, PLAIN, false) {
         Err(error) => writeln!(told, "  error: {error}").unwrap(),

@@ -14,5 +14,6 @@ mod first_rows;
 mod intersect;
 mod page;
 mod random_plans;
+mod shares;
 mod support;
 mod writes;

@@ -19,7 +19,7 @@ use crate::standing::definition;
 use crate::standing::queries::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, drain, entries, migrate};
 use ::standing::Keeper;
-use execute::planning::{Degrees, SnapshotPlanning};
+use execute::planning::{Samples, SnapshotPlanning};
 use execute::{AccountOptions, Credit, ExecuteOptions, Imports, ProgramCache, Runtime, SpillFolder};
 use model::pace;
 use rules::PreparedProgram;
@@ -55,7 +55,7 @@ struct Inner {
     plans: PlanCache,
     programs: TextCache<KnownProgram>,
     restricted_views: RestrictedViews,
-    degrees: Arc<Degrees>,
+    samples: Arc<Samples>,
     traversals: traverse::answer::planned::Plans,
     options: Options,
     imports: Imports,
@@ -174,7 +174,7 @@ impl Database {
             plans: PlanCache::default(),
             programs: TextCache::default(),
             restricted_views: RestrictedViews::default(),
-            degrees: Arc::default(),
+            samples: Arc::default(),
             traversals: Default::default(),
             options,
             imports,
@@ -490,12 +490,12 @@ impl Database {
         snapshot: &Snapshot,
         restricted_view: Option<&RestrictedView>,
     ) -> SnapshotPlanning {
-        let degrees = match restricted_view.filter(|restricted_view| restricted_view.hides()) {
-            Some(restricted_view) => &restricted_view.degrees,
+        let samples = match restricted_view.filter(|restricted_view| restricted_view.hides()) {
+            Some(restricted_view) => &restricted_view.samples,
             None if snapshot.is_restricted() => return SnapshotPlanning::new(snapshot.clone()),
-            None => &self.inner.degrees,
+            None => &self.inner.samples,
         };
-        SnapshotPlanning::with_degrees(snapshot.clone(), degrees.clone())
+        SnapshotPlanning::with_samples(snapshot.clone(), samples.clone())
     }
 
     /// The plan for a text, if it is in the cache.
@@ -736,7 +736,7 @@ pub(crate) fn planned(
     let writes = statement.writes();
     let shown = crate::query_log::shown_text(&statement.kind, text);
     Ok(Planned {
-        plan: execute::Prepared::new(statement, writes, snapshot),
+        plan: execute::Prepared::new(statement, writes, snapshot).with_samples_of(planning),
         text: shown,
         notices,
         old_bases: OldBases::default(),

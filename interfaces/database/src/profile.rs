@@ -1,19 +1,21 @@
 //! EXPLAIN and PROFILE: the plan in the summary, and as the map that Bolt sends.
 
 use crate::{QueryResult, Summary};
+use execute::Prepared;
 use model::{Batch, Value};
+use plan::StatementKind;
 use plan::explain::PlanDescription;
-use plan::{Statement, StatementKind};
 use store::Snapshot;
 
 /// The answer to EXPLAIN: no rows, the plan in the summary.
 pub(crate) fn explained(
-    statement: &Statement,
+    plan: &Prepared,
     snapshot: &Snapshot,
     executors: usize,
     mut summary: Summary,
 ) -> QueryResult {
-    let (text, tree) = execute::profiling::explain(statement, snapshot, executors);
+    let statement = &plan.statement;
+    let (text, tree) = execute::profiling::explain(statement, &plan.planning(snapshot), executors);
     (summary.plan_text, summary.plan) = (Some(text), Some(tree));
     let columns = match &statement.kind {
         StatementKind::Query { columns, .. } => columns.iter().map(|(title, _)| title.clone()).collect(),

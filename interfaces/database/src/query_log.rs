@@ -391,7 +391,8 @@ impl QueryRecord {
         let parameters = (!names.is_empty()).then(|| names.join(", "));
         let is_query = matches!(statement.kind, StatementKind::Query { .. });
         let plan = self.snapshot.as_ref().filter(|_| is_query).map(|snapshot| {
-            let (mut plan, _) = execute::profiling::explain(statement, snapshot, self.log.executors);
+            let (mut plan, _) =
+                execute::profiling::explain(statement, &planned.plan.planning(snapshot), self.log.executors);
             plan.truncate(plan.floor_char_boundary(PLAN_BYTES_MAX));
             plan
         });

@@ -19,7 +19,7 @@ pub(crate) use rights::Rights;
 
 use crate::Error;
 use crate::cache::PlanCache;
-use execute::planning::Degrees;
+use execute::planning::Samples;
 use parking_lot::Mutex;
 use plan::StatementKind;
 use plan::roles::{Action, Effect, Privilege, RoleCommand, Scope};
@@ -168,8 +168,8 @@ pub(crate) struct RestrictedView {
     pub rights: Arc<Rights>,
     pub party: Party,
     pub plans: PlanCache,
-    /// Distribution of degrees in the visible graph.
-    pub degrees: Arc<Degrees>,
+    /// Samples of the visible graph.
+    pub samples: Arc<Samples>,
     pub traversals: traverse::answer::planned::Plans,
 }
 
@@ -182,7 +182,7 @@ impl RestrictedView {
             rights,
             party,
             plans: PlanCache::default(),
-            degrees: Arc::default(),
+            samples: Arc::default(),
             traversals: Default::default(),
         }
     }

@@ -1,8 +1,8 @@
 //! Costs and selectivities: the figures behind `order_match` and `estimate`.
 //!
 //! Units: 1 is the work of handing one row to the next operator. The constants are ratios, not times; the order of plans depends
-//! on row counts far more than on them. Independence is assumed throughout (a predicate's share times another's), which is
-//! wrong in the usual way and good enough to avoid the plans that are wrong by orders of magnitude.
+//! on row counts far more than on them. Independence is assumed (a predicate's share times another's), but for
+//! conditions on one vertex with many like it, of which a sample tells ([`Shares`]).
 
 use crate::algebra::Seek;
 use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, UnaryOperator, Var};
@@ -12,7 +12,10 @@ use crate::statistics::Planning;
 use model::{Direction, Value};
 use std::ops::Bound;
 
+mod shares;
 mod values;
+
+pub(crate) use shares::Shares;
 
 /// Finding a vertex's adjacency before reading any of it.
 pub(crate) const EXPAND_COST: f64 = 1.5;

@@ -348,7 +348,8 @@ impl Estimator<'_> {
     fn filter_share(&self, node: &Filter, input: &Known) -> f64 {
         let conjuncts = node.predicate.clone().conjuncts().into_iter();
         let open = conjuncts.filter(|conjunct| !is_answered(&node.input, conjunct));
-        open.map(|conjunct| cost::selectivity(self.planning, &conjunct, &|var| input.label(var))).product()
+        let mut shares = cost::Shares::default();
+        open.map(|conjunct| shares.next(self.planning, &conjunct, &|var| input.label(var))).product()
     }
 
     /// A filter on labels teaches a label.

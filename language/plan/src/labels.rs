@@ -6,8 +6,8 @@
 //! label and edge of a pattern.
 
 use crate::algebra::Plan;
-use crate::expr::{LabelExpr, Name};
-use crate::statistics::Planning;
+use crate::expr::{Expr, LabelExpr, Name, Var};
+use crate::statistics::{Planning, Sampled};
 use model::{Direction, Value};
 use std::ops::Bound;
 
@@ -109,5 +109,8 @@ impl Planning for Named<'_> {
     }
     fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
         self.planning.between(label, key, lower, upper)
+    }
+    fn sampled(&self, label: &str, vertex: Var, condition: &Expr) -> Option<Sampled> {
+        self.planning.sampled(label, vertex, condition)
     }
 }

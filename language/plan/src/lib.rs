@@ -56,6 +56,6 @@ pub use pattern::{Pattern, PatternEdge, PatternVertex};
 pub use physical::{Physical, VarSet};
 pub use quoted::Quoted;
 pub use statement::{Statement, StatementKind};
-pub use statistics::Planning;
+pub use statistics::{Planning, Sampled};
 pub use vars::Vars;
 pub use wanted::Wanted;

@@ -1,7 +1,17 @@
 //! Statistics for the planner: a small trait that the consumer owns. `execute` implements it over a snapshot.
 
+use crate::expr::{Expr, Var};
 use model::{Direction, Value};
 use std::ops::Bound;
+
+/// Of the vertices of a sample, those for which conditions are true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// For how many.
+    pub hits: usize,
+    /// How many vertices there are in the sample.
+    pub of: usize,
+}
 
 /// Sizes and indexes of the graph as of one snapshot; estimates may be rough, answers about indexes must be exact.
 pub trait Planning {
@@ -53,6 +63,12 @@ pub trait Planning {
     /// Number of vertices with this label whose value of `key` lies between the bounds, if an index on the key alone can tell; else none.
     fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
         let _ = (label, key, lower, upper);
+        None
+    }
+    /// For how many vertices of a sample with this label the condition is true, which reads `vertex` and nothing else; none where there is no sample,
+    /// or it cannot be computed while a plan is made.
+    fn sampled(&self, label: &str, vertex: Var, condition: &Expr) -> Option<Sampled> {
+        let _ = (label, vertex, condition);
         None
     }
 }

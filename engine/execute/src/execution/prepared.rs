@@ -4,8 +4,10 @@
 //! or shrunk so much that another plan would be better.
 
 use super::{Credit, Ready};
+use crate::planning::{Samples, SnapshotPlanning};
 use plan::{Statement, StatementKind};
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Snapshot;
 
@@ -26,6 +28,8 @@ pub struct Prepared {
     pub credit: Credit,
     /// Its compiled pipelines.
     pub ready: Ready,
+    /// The samples that it was planned with.
+    samples: Option<Arc<Samples>>,
     indexes: u64,
     size: f64,
     /// Commit version of the last snapshot for which it was found fresh.
@@ -40,9 +44,21 @@ impl Prepared {
             ready: Ready::new(&statement),
             statement,
             writes,
+            samples: None,
             fresh_at: AtomicU64::new(snapshot.commit_version()),
             indexes: index_stamp(snapshot),
             size: size(snapshot),
+        }
+    }
+    /// The same, with the samples that it was planned with: its estimates are shown as they were made.
+    pub fn with_samples_of(self, planning: &SnapshotPlanning) -> Prepared {
+        Prepared { samples: planning.samples().cloned(), ..self }
+    }
+    /// What it would be planned with for this snapshot.
+    pub fn planning(&self, snapshot: &Snapshot) -> SnapshotPlanning {
+        match &self.samples {
+            Some(samples) => SnapshotPlanning::with_samples(snapshot.clone(), samples.clone()),
+            None => SnapshotPlanning::new(snapshot.clone()),
         }
     }
     /// Does the plan itself write, apart from the statements that run before it?

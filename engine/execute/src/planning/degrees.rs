@@ -21,14 +21,14 @@ type DegreeKey = (Option<LabelId>, Vec<EdgeTypeId>, Direction);
 
 /// Samples of one database.
 #[derive(Debug, Default)]
-pub struct Degrees {
+pub(super) struct Degrees {
     /// Edges when it was sampled, and the answer.
     answers: Mutex<HashMap<DegreeKey, (f64, Option<f64>), FixedState>>,
 }
 
 impl Degrees {
     /// The mean of the squared degree over the square of the mean degree, of vertices with this label; none where none has such an edge.
-    pub(crate) fn spread(
+    pub(super) fn spread(
         &self,
         snapshot: &Snapshot,
         label: Option<LabelId>,

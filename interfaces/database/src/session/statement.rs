@@ -191,7 +191,7 @@ impl Session {
         let executors = self.database.executors();
         let mut result = self.searching(deadline_ns, snapshot, || {
             let summary = planned.summary(snapshot);
-            crate::profile::explained(&planned.plan.statement, snapshot, executors, summary)
+            crate::profile::explained(&planned.plan, snapshot, executors, summary)
         });
         if let (Some(restricted_view), Some(user)) =
             (self.restricted_view().filter(|restricted_view| restricted_view.hides()), &self.speaker.user)

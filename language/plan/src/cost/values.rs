@@ -105,3 +105,28 @@ pub(super) fn compared(
     let rows = planning.between(&label, key, low, high)?.max(ROWS_MIN);
     Some((rows / vertices(planning, Some(&label))).min(1.0))
 }
+
+/// Does an index know the share of this condition?
+pub(super) fn is_indexed(
+    planning: &dyn Planning,
+    condition: &Expr,
+    label_of: &dyn Fn(Var) -> Option<Name>,
+) -> bool {
+    let counts = |side: &Expr| match side {
+        Expr::Property(subject, key) => match **subject {
+            Expr::Variable(var) => {
+                label_of(var).is_some_and(|label| planning.distinct(&label, &[key]).is_some())
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    match condition {
+        Expr::Binary(BinaryOperator::Equal, a, b) => {
+            compared(planning, BinaryOperator::Equal, a, b, label_of).is_some() || counts(a) || counts(b)
+        }
+        Expr::Binary(BinaryOperator::In, a, _) => counts(a),
+        Expr::Binary(operator, a, b) => compared(planning, *operator, a, b, label_of).is_some(),
+        _ => false,
+    }
+}

@@ -155,8 +155,9 @@ impl<'a> Plan<'a> {
         let start = &self.shape.vertices[self.start];
         let mut rows = cost::labelled(self.planning, &start.labels);
         let mut spent = rows * LOOK_COST;
+        let mut shares = cost::Shares::default();
         for test in &self.shape.tests {
-            rows *= cost::selectivity(self.planning, test, &|_| cost::rarest(self.planning, &start.labels));
+            rows *= shares.next(self.planning, test, &|_| cost::rarest(self.planning, &start.labels));
         }
         let trees = self.trees(self.start);
         spent += self.trees_cost(&trees, &start.labels, rows);

@@ -4,6 +4,7 @@ use super::forks;
 use super::problem::Problem;
 use super::starts;
 use crate::algebra::Plan;
+use crate::cost;
 use crate::estimate::Known;
 use crate::expr::{BinaryOperator, Expr, LabelExpr, UnaryOperator, Var};
 use crate::names::Names;
@@ -31,6 +32,7 @@ impl<'a> Problem<'a> {
             vertices: Vec::new(),
             edges: Vec::new(),
             predicates: Vec::new(),
+            shares: cost::Shares::default(),
             forks: Vec::new(),
             input_columns,
             known,

@@ -19,6 +19,8 @@ pub(super) struct Problem<'a> {
     pub vertices: Vec<Vertex>,
     pub edges: Vec<Edge>,
     pub predicates: Vec<Predicate>,
+    /// Of these predicates.
+    pub shares: cost::Shares,
     pub forks: Vec<Fork>,
     pub input_columns: Vars,
     pub known: Known,
@@ -247,7 +249,9 @@ impl<'a> Problem<'a> {
     pub(super) fn add_predicate(&mut self, expr: Expr) {
         let free = expr.free_variables();
         let need = if free.is_empty() { INPUT } else { self.need(&free) };
-        let share = cost::selectivity(self.planning, &expr, &|var| self.label(var)).max(1e-9);
+        let mut shares = std::mem::take(&mut self.shares);
+        let share = shares.next(self.planning, &expr, &|var| self.label(var)).max(1e-9);
+        self.shares = shares;
         let sides = self.equal_sides(&expr);
         self.predicates.push(Predicate { expr, free, need, share, sides })
     }
