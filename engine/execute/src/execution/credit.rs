@@ -13,9 +13,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Initial and maximal credit of a plan.
 const CREDIT_MAX: i32 = 64;
-/// Cost of a run that did not finish in time: one in five may be such. A run that does saves the way to a sleeping executor and back, 50 to 100 us; one
-/// that does not loses the 200 us it was tried for.
-const COST: i32 = 4;
+/// Cost of a run that did not finish in time: one in seventeen may be such, then the time tried is lost in a twentieth of the runs at most.
+const COST: i32 = 16;
 /// Without credit, one run in this many is tried all the same: the graph may have changed, or the first runs had to read it from disk. The failed try
 /// then costs 200 us, of sixty-four runs of more than that each.
 const PROBE_EVERY: u32 = 64;
@@ -106,7 +105,7 @@ mod tests {
         (0..1_000).for_each(|_| credit.tried(true));
         let overruns =
             (0..100).take_while(|_| credit.left.load(Ordering::Relaxed) > 0).map(|_| credit.tried(false));
-        assert_eq!(overruns.count(), 16);
+        assert_eq!(overruns.count(), 4);
         let tried = (0..10 * PROBE_EVERY).filter(|_| credit.is_due()).count();
         assert_eq!(tried, 10, "now and then it may show that it has become short");
         credit.tried(true);
