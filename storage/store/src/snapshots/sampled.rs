@@ -142,19 +142,29 @@ impl Snapshot {
             }
             return Ok(sample);
         }
-        let (step, mut found) = (chunks.len().div_ceil(chunks_max).max(1), Vec::new());
-        let each = wanted.div_ceil(chunks.len().clamp(1, chunks_max));
+        let step = chunks.len().div_ceil(chunks_max).max(1);
         // Where the first chunks hold too few, those behind them are looked at.
         for first in 0..step {
             for chunk in chunks.iter().skip(first).step_by(step) {
-                found.clear();
-                self.scan_chunk(*chunk, filter, &mut found)?;
-                sample.extend(found.iter().step_by(found.len().div_ceil(each).max(1)));
+                self.scan_chunk(*chunk, filter, &mut sample)?;
             }
-            if sample.len() * 2 >= wanted {
+            if sample.len() >= wanted {
                 break;
             }
         }
-        Ok(sample)
+        let many = sample.len().div_ceil(wanted).max(1);
+        Ok(one_of_each(&sample, many).collect())
     }
+}
+
+/// One of each so many vertices, as if drawn: data that repeats with a period is not met at one place of it.
+fn one_of_each(vertices: &[VertexId], many: usize) -> impl Iterator<Item = VertexId> {
+    vertices.chunks(many).map(|part| part[scattered(part[0].0) as usize % part.len()])
+}
+
+/// A number that looks random (the finalizer of SplitMix64).
+fn scattered(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) >> 1
 }
