@@ -1,12 +1,13 @@
 """The official texts of TPC-H in DuckDB over a part of the rows: run.py MODULE FOLDER WORK.
 
-`questions.json`: {"texts": {name: text}, "points": [{"partkey", "orderkey", "names"}]}; the tables as CSV beside it. The answer holds, for each point,
-what each named text answers where only stock up to that part and orders up to that key are there.
+`questions.json`: {"texts": {name: text}, "points": [{"partkey", "orderkey", "names"}], "rounds"}; the tables as CSV beside it. The answer holds, for each
+point, what each named text answers where only stock up to that part and orders up to that key are there, and the time of the fastest of its rounds.
 """
 import datetime
 import decimal
 import json
 import os
+import time
 
 import duckdb
 
@@ -45,20 +46,32 @@ def answer(text):
     for statement in filter(str.strip, text.split(";")):
         result = connection.execute(statement)
         if statement.strip().startswith("select"):
-            rows = [[plain(value) for value in row] for row in result.fetchall()]
+            rows = result.fetchall()
     return rows
 
 
 asked = questions()
-connection = duckdb.connect()
+connection = duckdb.connect(config={"threads": os.cpu_count()})
 for table, columns in TABLES.items():
     loaded = f"all_{table}" if table in KEYS else table
     connection.execute(f"CREATE TABLE {loaded} ({columns})")
     connection.execute(f"COPY {loaded} FROM '{os.path.join(FOLDER, table)}.csv' (HEADER, QUOTE '\"')")
-answers = []
+answers, best_ms = [], []
+
+
+def timed(text):
+    """The answer and the milliseconds of one call; rows are made fit for JSON outside of the clock."""
+    before = time.perf_counter()
+    rows = answer(text)
+    took_ms = (time.perf_counter() - before) * 1e3
+    return rows if rows is None else [[plain(value) for value in row] for row in rows], took_ms
+
+
 for point in asked["points"]:
     for table, (column, key) in KEYS.items():
         text = f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM all_{table} WHERE {column} <= {int(point[key])}"
         connection.execute(text)
-    answers.append({name: answer(asked["texts"][name]) for name in point["names"]})
-print(json.dumps({"version": duckdb.__version__, "answers": answers}))
+    calls = {name: [timed(asked["texts"][name]) for _ in range(asked.get("rounds", 1))] for name in point["names"]}
+    answers.append({name: found[0][0] for name, found in calls.items()})
+    best_ms.append({name: min(took for _, took in found) for name, found in calls.items()})
+print(json.dumps({"version": duckdb.__version__, "answers": answers, "best_ms": best_ms}))

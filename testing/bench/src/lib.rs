@@ -11,6 +11,7 @@
 
 mod analytics;
 mod banyan;
+mod bi;
 mod bolt;
 mod choice;
 mod cluster;
@@ -33,6 +34,7 @@ mod rmat;
 mod standing;
 mod store;
 pub mod timing;
+mod tpch;
 
 pub use choice::Choice;
 pub use experiment::data;
@@ -47,6 +49,8 @@ const BENCHES: &[(&str, &str, Bench)] = &[
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
     ("analytics", "questions about a whole graph beside column stores", analytics::run),
+    ("tpch", "the 22 queries of TPC-H over a graph, each asked of all rows, beside DuckDB", tpch::run),
+    ("bi", "the 20 business intelligence reads of the social network, beside Kuzu and DuckDB", bi::run),
     ("gremlin", "traversals beside their twins in Cypher", gremlin::run),
     ("banyan", "scopes, policies and the isolation of tenants", banyan::run),
     (

@@ -54,6 +54,18 @@ pub const ANALYTICS: [Peer; 3] = [
     Peer { name: "DuckDB", package: "duckdb", script: include_str!("../peers/analytics_duckdb.py") },
 ];
 
+/// The business intelligence queries on the social network.
+pub const BI: [Peer; 2] = [
+    Peer { name: "Kuzu", package: "kuzu", script: BI_KUZU },
+    Peer { name: "DuckDB", package: "duckdb", script: BI_DUCKDB },
+];
+const BI_KUZU: &str = concat!(
+    include_str!("../peers/cypher_tables.py"),
+    include_str!("../peers/bi_ask.py"),
+    include_str!("../peers/bi_kuzu.py")
+);
+const BI_DUCKDB: &str = concat!(include_str!("../peers/bi_ask.py"), include_str!("../peers/bi_duckdb.py"));
+
 /// Procedures over whole graphs.
 pub const ALGORITHMS: [Peer; 2] = [
     Peer { name: "NetworKit", package: "networkit", script: include_str!("../peers/graph_algorithms.py") },

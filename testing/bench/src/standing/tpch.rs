@@ -4,23 +4,16 @@
 //! DuckDB answers to the official text over the same rows, and with the same query asked anew. The rate is rows fed over the time from each commit's
 //! end until the reader knows.
 
-mod tables;
-mod texts;
-
 use super::*;
 use crate::peers::DUCKDB_TPCH;
-use database::{Mode, Row};
+use crate::tpch::tables::{Batch, Tables, write_files};
+use crate::tpch::texts::{Feed, QUERIES, Query, official};
+use crate::tpch::{Rows, asked, commit, compare, keyed, plain};
+use database::Row;
 use serde_json::{Value as Json, json};
-use tables::{Batch, KEYED, Tables, write_files};
-use texts::{Feed, QUERIES, Query, official};
 
-/// How far sums of floats may be from those of decimals, relative to their size.
-const TOLERANCE: f64 = 1e-9;
 /// Points at which answers are compared: after each third of what is fed.
 const POINTS: usize = 3;
-
-/// Rows of an answer.
-type Rows = Vec<Vec<Json>>;
 
 /// Runs all queries at this scale factor.
 pub fn run(factor: f64, report: &mut Report) -> Result<(), String> {
@@ -101,13 +94,7 @@ fn stand<'a>(
 ) -> Result<String, String> {
     let database = Database::open(database::MEMORY, Options::default()).map_err(|error| told(&error))?;
     let mut session = database.session();
-    for label in KEYED {
-        write(
-            &mut session,
-            &format!("CREATE CONSTRAINT FOR (n:{label}) REQUIRE n.key IS UNIQUE"),
-            Params::new(),
-        )?;
-    }
+    keyed(&mut session)?;
     commit(&mut session, &tables.small)?;
     let fed = match query.feed {
         Feed::Stock => &tables.stock,
@@ -116,10 +103,7 @@ fn stand<'a>(
             &tables.sales
         }
     };
-    let arguments = match query.number {
-        11 => params! { "fraction" => Query::fraction(factor) },
-        _ => Params::new(),
-    };
+    let arguments = query.arguments(factor);
     database.create_standing(&query.name(), query.text).map_err(|error| told(&error))?;
     let subscription =
         database.subscribe(&query.name(), &arguments, None, true).map_err(|error| told(&error))?;
@@ -135,13 +119,14 @@ fn stand<'a>(
         total_ms += time_ms;
         rows_fed += batch.rows;
         let Some(point) = points.iter().position(|end| *end == number + 1) else { continue };
+        let at = |wrong: String| format!("at point {}: {wrong}", point + 1);
         let kept = reader.answer();
         let (anew, time_ms) = timed(|| asked(&mut session, query.text, &arguments));
         anew_ms = time_ms;
-        compare(&kept, &anew?, "the same query asked anew", point)?;
+        compare(&kept, &anew?, "the same query asked anew").map_err(at)?;
         if let Some(right) = right(point) {
             let right: Rows = serde_json::from_value(right.clone()).map_err(|error| error.to_string())?;
-            compare(&kept, &right, "DuckDB", point)?;
+            compare(&kept, &right, "DuckDB").map_err(at)?;
         }
     }
     let [toaster, kpg] = query.paper.map(thousands);
@@ -156,21 +141,6 @@ fn stand<'a>(
 /// Three digits of what is far below a thousand, too.
 fn thousands(count: u64) -> String {
     if count < 10_000 { format!("{:.1}", count as f64 / 1e3) } else { (count / 1_000).to_string() }
-}
-
-/// One transaction.
-fn commit(session: &mut Session, batch: &Batch) -> Result<u64, String> {
-    session.begin(Mode::Write).map_err(|error| told(&error))?;
-    for (text, rows) in &batch.writes {
-        write(session, text, params! { "rows" => rows.clone() })?;
-    }
-    session.commit().map_err(|error| told(&error))
-}
-
-fn asked(session: &mut Session, text: &str, arguments: &Params) -> Result<Rows, String> {
-    let rows = session.query(text, arguments.clone()).and_then(|rows| rows.rows());
-    let rows = rows.map_err(|error| told(&error))?;
-    Ok(rows.iter().map(|row| row.iter().map(plain).collect()).collect())
 }
 
 /// A subscriber, and the answer as it knows it.
@@ -205,47 +175,5 @@ impl Reader {
         let each = self.rows.iter();
         each.flat_map(|(row, count)| std::iter::repeat_n(plain(row), usize::try_from(*count).unwrap_or(0)))
             .collect()
-    }
-}
-
-/// What JSON can say; a float that is no number is null.
-fn plain(value: &Value) -> Json {
-    match value {
-        Value::Int(number) => json!(number),
-        Value::Float(number) => json!(number),
-        Value::String(text) => json!(&**text),
-        Value::Date(date) => json!(date.to_string()),
-        _ => Json::Null,
-    }
-}
-
-/// As multisets: the order of rows is part of the answer only where it decides which are in it.
-fn compare(found: &Rows, right: &Rows, whose: &str, point: usize) -> Result<(), String> {
-    let mut left: Vec<&Vec<Json>> = right.iter().collect();
-    for row in found {
-        match left.iter().position(|right| is_same_row(row, right)) {
-            Some(at) => left.swap_remove(at),
-            None => {
-                return Err(format!("at point {}: {row:?} is not what {whose} says, {left:?}", point + 1));
-            }
-        };
-    }
-    if left.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("at point {}: {left:?} of {whose} are missing", point + 1))
-    }
-}
-
-fn is_same_row(found: &[Json], right: &[Json]) -> bool {
-    found.len() == right.len() && found.iter().zip(right).all(|(found, right)| is_same(found, right))
-}
-
-fn is_same(found: &Json, right: &Json) -> bool {
-    match (found.as_f64(), right.as_f64()) {
-        (Some(a), Some(b)) => (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()),
-        // The sum of nothing is 0 in Cypher and null in SQL.
-        (Some(a), None) => a == 0.0 && right.is_null(),
-        _ => found == right,
     }
 }

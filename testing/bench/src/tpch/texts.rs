@@ -1,5 +1,6 @@
 //! The 22 queries: ours, the official texts with the values of the validation run, and what the paper measured.
 
+use database::{Params, params};
 use std::collections::BTreeMap;
 
 /// The tables that are fed while a query stands; all others are filled before.
@@ -36,6 +37,13 @@ impl Query {
     pub fn fraction(factor: f64) -> f64 {
         0.0001 / factor
     }
+    /// The values that our text wants.
+    pub fn arguments(&self, factor: f64) -> Params {
+        match self.number {
+            11 => params! { "fraction" => Query::fraction(factor) },
+            _ => Params::new(),
+        }
+    }
     /// The official text, with its values.
     pub fn official(&self, factor: f64) -> String {
         let text = tpchgen::q_and_a::queries::query(self.number).expect("there are 22");
@@ -63,7 +71,7 @@ macro_rules! queries {
     ($($number:literal $feed:ident $values:expr, $limit:expr, $paper:expr;)*) => {
         [$(Query {
             number: $number,
-            text: include_str!(concat!("../../../queries/tpch/q", $number, ".cypher")),
+            text: include_str!(concat!("../../queries/tpch/q", $number, ".cypher")),
             feed: Feed::$feed,
             values: &$values,
             limit: $limit,
