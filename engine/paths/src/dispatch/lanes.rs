@@ -46,6 +46,38 @@ pub(super) struct Lanes<W: Word> {
     levels: Levels<W>,
     /// The last level was empty: so are the words of both frontiers.
     is_clean: AtomicBool,
+    /// The vertices whose words of `seen` may not be empty.
+    touched: Mutex<Touched>,
+}
+
+/// The levels of a search, while they are few vertices: their words are cleared one by one then.
+#[derive(Default)]
+struct Touched {
+    levels: Vec<Arc<Vec<u32>>>,
+    count: usize,
+    /// Levels are not listed any more.
+    is_many: bool,
+}
+
+/// A search that touched one vertex in fewer than this many clears the words of all.
+const TOUCHED_PART: usize = 8;
+
+impl Touched {
+    /// Notes a level of a graph with so many vertices.
+    fn note(&mut self, level: &Arc<Vec<u32>>, vertices: usize) {
+        self.count += level.len();
+        if self.count > vertices / TOUCHED_PART {
+            self.note_all();
+        }
+        if !self.is_many {
+            self.levels.push(level.clone());
+        }
+    }
+    /// Any vertex may be touched.
+    fn note_all(&mut self) {
+        self.is_many = true;
+        self.levels.clear();
+    }
 }
 
 impl<W: Word> Lanes<W> {
@@ -69,13 +101,15 @@ impl<W: Word> Lanes<W> {
             direction: Mutex::new(Direction::new(LANES, bound, ground.edges)),
             levels: Levels::new(bound as usize),
             is_clean: AtomicBool::new(false),
+            touched: Mutex::default(),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
         let [even, odd] = &self.frontiers;
         let words = self.seen.capacity() + even.capacity() + odd.capacity();
-        self.is_source.bytes() + words * size_of::<W>() + self.levels.bytes()
+        let listed = self.seen.len() / TOUCHED_PART * size_of::<u32>();
+        self.is_source.bytes() + words * size_of::<W>() + self.levels.bytes() + listed
     }
 
     /// The sources are the level at depth 0.
@@ -83,8 +117,9 @@ impl<W: Word> Lanes<W> {
         let mut list = self.sources.clone();
         list.sort_unstable();
         list.dedup();
-        let count = list.len();
-        Stage::new(Kind::Settle, 0, Arc::new(list), Arc::default(), count)
+        let (count, list) = (list.len(), Arc::new(list));
+        self.touched.lock().note(&list, self.seen.len());
+        Stage::new(Kind::Settle, 0, list, Arc::default(), count)
     }
 
     pub(super) fn run<A: Adjacency>(
@@ -311,14 +346,9 @@ impl<W: Word> Lanes<W> {
             if stage.kind == Kind::Expand && list.len() <= ORDERED_MAX && is_dense(list.len(), bound) {
                 put_in_order(&mut list, &mut Bitmap::new(bound));
             }
-            let count = list.len() + stage.list.len();
-            return Some(Stage::new(
-                Kind::Settle,
-                stage.depth + 1,
-                Arc::new(list),
-                stage.list.clone(),
-                count,
-            ));
+            let (count, list) = (list.len() + stage.list.len(), Arc::new(list));
+            self.touched.lock().note(&list, self.seen.len());
+            return Some(Stage::new(Kind::Settle, stage.depth + 1, list, stage.list.clone(), count));
         }
         let edges: u64 = parts.iter().map(|part| part.edges).sum();
         // One run a lane, however many morsels counted.
@@ -337,6 +367,10 @@ impl<W: Word> Lanes<W> {
         let below = side == Side::Below && ground.against.is_some();
         let (kind, positions) =
             if below { (Kind::Gather, self.seen.len().div_ceil(64)) } else { (Kind::Expand, count) };
+        if kind == Kind::Gather {
+            // It marks vertices that nothing can reach.
+            self.touched.lock().note_all();
+        }
         let list = stage.list.clone();
         if traces {
             let then = goes_on.then_some((kind, positions));
@@ -356,7 +390,17 @@ impl<W: Word> Drop for Lanes<W> {
                 false => W::spare().give_used(words),
             }
         }
-        W::spare().give_used(std::mem::take(&mut self.seen));
+        let (mut seen, touched) = (std::mem::take(&mut self.seen), self.touched.get_mut());
+        if touched.is_many {
+            return W::spare().give_used(seen);
+        }
+        touched
+            .levels
+            .iter()
+            .flat_map(|level| level.iter())
+            .for_each(|vertex| seen[*vertex as usize].clear());
+        debug_assert!(seen.iter().all(|word| word.get() == 0), "what was touched is listed");
+        W::spare().give(seen);
     }
 }
 
