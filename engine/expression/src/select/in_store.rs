@@ -1,4 +1,4 @@
-//! Conditions on one property of a vertex or an edge beside what is constant: a comparison, a list, a regular expression. They are tested where
+//! Conditions on one property of a vertex or an edge beside what is constant: a comparison, whether it is there, a list, a regular expression. They are tested where
 //! the values lie; each text of a dictionary is tested once.
 
 use crate::error::EvalError;
@@ -21,6 +21,8 @@ use store::{PropertyRef, PropertyRun, PropertyValues};
 enum Test<'a> {
     /// It stands so to the constant.
     Compared(BinaryOperator, &'a Value),
+    /// It is absent (true), or there (false).
+    Absent(bool),
     /// It is in the list (true), or known not to be in it (false).
     In(&'a ConstantSet, bool),
     /// It is a text that matches (true), or one that does not (false).
@@ -53,6 +55,8 @@ pub(super) fn condition<'a>(
             };
             (&**subject, Test::Compared(*operator, constant))
         }
+        Node::Unary(UnaryOperator::IsNull, subject) => (&**subject, Test::Absent(true)),
+        Node::Unary(UnaryOperator::IsNotNull, subject) => (&**subject, Test::Absent(false)),
         Node::Unary(UnaryOperator::Not, inner) => match listed_or_matched(inner, false) {
             Some(found) => found,
             None => return Ok(None),
@@ -273,6 +277,7 @@ impl Test<'_> {
     fn holds(self, value: PropertyRef<'_>, scope: &Scope<'_>) -> Result<bool, EvalError> {
         match self {
             Test::Compared(operator, constant) => compared(operator, value, constant, scope),
+            Test::Absent(wanted) => Ok(value.is_null() == wanted),
             Test::In(set, wanted) => Ok(is_in(value, set)? == Some(wanted)),
             Test::Matches(regex, wanted) => match value {
                 PropertyRef::Text(text) => Ok(operators::is_match(regex, text)? == wanted),
