@@ -12,7 +12,7 @@ mod shares;
 mod values;
 
 use degrees::Degrees;
-use shares::{SampledVertices, Shares};
+use shares::{SampledShares, SampledVertices};
 use values::SampledValues;
 
 /// Samples of one database, or of what one role sees of it: taken on first use, and again once the graph has grown or shrunk.
@@ -28,13 +28,13 @@ pub struct SnapshotPlanning {
     snapshot: Snapshot,
     samples: Option<Arc<Samples>>,
     values: SampledValues,
-    shares: Shares,
+    shares: SampledShares,
 }
 
 impl SnapshotPlanning {
     /// The statistics of this snapshot.
     pub fn new(snapshot: Snapshot) -> SnapshotPlanning {
-        let (values, shares) = (SampledValues::default(), Shares::default());
+        let (values, shares) = (SampledValues::default(), SampledShares::default());
         SnapshotPlanning { snapshot, samples: None, values, shares }
     }
     /// As above, with these samples.

@@ -2,7 +2,7 @@
 //!
 //! Units: 1 is the work of handing one row to the next operator. The constants are ratios, not times; the order of plans depends
 //! on row counts far more than on them. Independence is assumed (a predicate's share times another's), but for
-//! conditions on one vertex with many like it, of which a sample tells ([`Shares`]).
+//! conditions on one vertex with many like it, of which a sample tells ([`ConditionShares`]).
 
 use crate::algebra::Seek;
 use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, UnaryOperator, Var};
@@ -15,7 +15,7 @@ use std::ops::Bound;
 mod shares;
 mod values;
 
-pub(crate) use shares::Shares;
+pub(crate) use shares::ConditionShares;
 
 /// Finding a vertex's adjacency before reading any of it.
 pub(crate) const EXPAND_COST: f64 = 1.5;

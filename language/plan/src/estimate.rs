@@ -348,7 +348,7 @@ impl Estimator<'_> {
     fn filter_share(&self, node: &Filter, input: &Known) -> f64 {
         let conjuncts = node.predicate.clone().conjuncts().into_iter();
         let open = conjuncts.filter(|conjunct| !is_answered(&node.input, conjunct));
-        let mut shares = cost::Shares::default();
+        let mut shares = cost::ConditionShares::default();
         open.map(|conjunct| shares.next(self.planning, &conjunct, &|var| input.label(var))).product()
     }
 

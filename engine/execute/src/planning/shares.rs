@@ -88,18 +88,18 @@ impl SampledVertices {
 
 /// What was estimated for one plan.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shares {
-    known: Arc<Mutex<Known>>,
+pub(super) struct SampledShares {
+    known: Arc<Mutex<EstimatedShares>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct EstimatedShares {
     answers: Vec<(LabelId, Expr, Option<Sampled>)>,
     /// Time that they took.
     spent_ns: u64,
 }
 
-impl Shares {
+impl SampledShares {
     /// For how many of the sampled vertices with a label the condition, which reads `vertex` alone, is true.
     pub(super) fn of(
         &self,

@@ -30,7 +30,7 @@ enum Test<'a> {
 }
 
 /// A condition on a property of the vertices or edges of a column.
-pub(super) struct Condition<'a> {
+pub(super) struct StoredCondition<'a> {
     /// The position of the column.
     column: usize,
     key: &'a Key,
@@ -42,7 +42,7 @@ pub(super) fn condition<'a>(
     node: &'a Node,
     batch: &Batch,
     scope: &Scope<'a>,
-) -> Result<Option<Condition<'a>>, EvalError> {
+) -> Result<Option<StoredCondition<'a>>, EvalError> {
     let (subject, test) = match node {
         Node::Binary(operator, subject, constant) if compares(*operator) => {
             if !matches!(**subject, Node::Property(..)) {
@@ -67,7 +67,7 @@ pub(super) fn condition<'a>(
         },
     };
     let Node::Property(of, key) = subject else { return Ok(None) };
-    Ok(column_of_entities(of, batch).map(|column| Condition { column, key, test }))
+    Ok(column_of_entities(of, batch).map(|column| StoredCondition { column, key, test }))
 }
 
 fn listed_or_matched(node: &Node, wanted: bool) -> Option<(&Node, Test<'_>)> {
@@ -97,7 +97,7 @@ fn column_of_entities(node: &Node, batch: &Batch) -> Option<usize> {
     }
 }
 
-impl Condition<'_> {
+impl StoredCondition<'_> {
     /// Keeps those of `selected` for which it is true.
     pub(super) fn narrow(
         &self,

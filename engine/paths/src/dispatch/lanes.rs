@@ -47,12 +47,12 @@ pub(super) struct Lanes<W: Word> {
     /// The last level was empty: so are the words of both frontiers.
     is_clean: AtomicBool,
     /// The vertices whose words of `seen` may not be empty.
-    touched: Mutex<Touched>,
+    touched: Mutex<TouchedLevels>,
 }
 
 /// The levels of a search, while they are few vertices: their words are cleared one by one then.
 #[derive(Default)]
-struct Touched {
+struct TouchedLevels {
     levels: Vec<Arc<Vec<u32>>>,
     count: usize,
     /// Levels are not listed any more.
@@ -62,7 +62,7 @@ struct Touched {
 /// A search that touched one vertex in fewer than this many clears the words of all.
 const TOUCHED_PART: usize = 8;
 
-impl Touched {
+impl TouchedLevels {
     /// Notes a level of a graph with so many vertices.
     fn note(&mut self, level: &Arc<Vec<u32>>, vertices: usize) {
         self.count += level.len();

@@ -1,4 +1,4 @@
-//! Shares of conditions that all hold: each among the rows for which those before it are true.
+//! ConditionShares of conditions that all hold: each among the rows for which those before it are true.
 //!
 //! Conditions on one vertex depend on each other: two bounds of a range keep far less, or far more, than the product of their shares. So the
 //! conditions of a vertex are estimated together where the graph has a sample of its label, and each gets what it adds.
@@ -16,12 +16,12 @@ const PARTS_MAX: usize = 256;
 
 /// The conditions met so far.
 #[derive(Debug, Default)]
-pub(crate) struct Shares {
+pub(crate) struct ConditionShares {
     /// By vertex: all of its conditions, and their share.
     held: Vec<(Var, Expr, f64)>,
 }
 
-impl Shares {
+impl ConditionShares {
     /// Share of the rows for which the next condition is true, of those for which all before are; `label_of` gives the known label of a vertex.
     pub(crate) fn next(
         &mut self,

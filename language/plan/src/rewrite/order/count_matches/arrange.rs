@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
         let start = &self.shape.vertices[self.start];
         let mut rows = cost::labelled(self.planning, &start.labels);
         let mut spent = rows * LOOK_COST;
-        let mut shares = cost::Shares::default();
+        let mut shares = cost::ConditionShares::default();
         for test in &self.shape.tests {
             rows *= shares.next(self.planning, test, &|_| cost::rarest(self.planning, &start.labels));
         }

@@ -32,7 +32,7 @@ impl<'a> Problem<'a> {
             vertices: Vec::new(),
             edges: Vec::new(),
             predicates: Vec::new(),
-            shares: cost::Shares::default(),
+            shares: cost::ConditionShares::default(),
             forks: Vec::new(),
             input_columns,
             known,

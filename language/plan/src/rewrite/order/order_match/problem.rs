@@ -20,7 +20,7 @@ pub(super) struct Problem<'a> {
     pub edges: Vec<Edge>,
     pub predicates: Vec<Predicate>,
     /// Of these predicates.
-    pub shares: cost::Shares,
+    pub shares: cost::ConditionShares,
     pub forks: Vec<Fork>,
     pub input_columns: Vars,
     pub known: Known,
