@@ -113,37 +113,39 @@ impl ColumnView {
             _ => self.column.as_deref(),
         }
     }
+    /// A value of a column that is not read directly, if it is of the type that is wanted.
+    #[inline]
+    fn other<T>(&self, slot: usize, wanted: impl FnOnce(PropertyRef<'_>) -> Option<T>) -> Option<T> {
+        match &self.numbers {
+            DirectValues::None => wanted(self.column_at(slot)?.get(slot as u32)),
+            _ => None,
+        }
+    }
     #[inline]
     fn integer(&self, slot: usize) -> Option<i64> {
+        let wanted =
+            |value: PropertyRef<'_>| if let PropertyRef::Int(int) = value { Some(int) } else { None };
         match &self.numbers {
             DirectValues::Integers(values) => values.get(slot).copied(),
-            DirectValues::Floats(_) | DirectValues::Dates(_) | DirectValues::Codes(_) => None,
-            DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
-                PropertyRef::Int(int) => Some(int),
-                _ => None,
-            },
+            _ => self.other(slot, wanted),
         }
     }
     #[inline]
     fn float(&self, slot: usize) -> Option<f64> {
+        let wanted =
+            |value: PropertyRef<'_>| if let PropertyRef::Float(float) = value { Some(float) } else { None };
         match &self.numbers {
             DirectValues::Floats(values) => values.get(slot).copied(),
-            DirectValues::Integers(_) | DirectValues::Dates(_) | DirectValues::Codes(_) => None,
-            DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
-                PropertyRef::Float(float) => Some(float),
-                _ => None,
-            },
+            _ => self.other(slot, wanted),
         }
     }
     #[inline]
     fn date(&self, slot: usize) -> Option<Date> {
+        let wanted =
+            |value: PropertyRef<'_>| if let PropertyRef::Date(date) = value { Some(date) } else { None };
         match &self.numbers {
             DirectValues::Dates(values) => values.get(slot).copied(),
-            DirectValues::Integers(_) | DirectValues::Floats(_) | DirectValues::Codes(_) => None,
-            DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
-                PropertyRef::Date(date) => Some(date),
-                _ => None,
-            },
+            _ => self.other(slot, wanted),
         }
     }
 }
