@@ -12,7 +12,7 @@ mod number;
 mod similarity;
 mod space;
 mod text;
-mod time;
+pub(super) mod time;
 mod trim;
 
 use super::error::EvalError;

@@ -23,6 +23,7 @@ use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
 use regex::Regex;
 
 mod binary;
+mod call;
 mod case;
 mod conversion;
 mod labels;
@@ -99,26 +100,48 @@ pub(super) fn column(
             Some(columns) => Ok(edges_distinct(&columns, rows)),
             None => slowly(node, batch, rows, scope),
         },
-        Node::Call(Function::TypeOrder, arguments) => {
-            let subject = operand(&arguments[0], batch, rows, scope)?;
-            type_places(&subject, rows.len()).map_or_else(|| slowly(node, batch, rows, scope), Ok)
-        }
-        Node::Call(function @ (Function::ToString | Function::ToStringOrNull), arguments) => {
-            let subject = operand(&arguments[0], batch, rows, scope)?;
-            let called = |row| functions::call(*function, &[subject.get(row)], scope);
-            conversion::to_string(&subject, rows.len()).map_or_else(|| row_by_row(rows.len(), called), Ok)
-        }
-        Node::Call(Function::Labels, arguments) => {
-            let subject = operand(&arguments[0], batch, rows, scope)?;
-            labels::column(&subject, rows.len(), scope)
-        }
-        Node::Call(function, arguments) if is_part_of_text(*function, arguments) => {
-            part_of_text(*function, arguments, batch, rows, scope)
-        }
+        Node::Call(function, arguments) => called(node, *function, arguments, batch, rows, scope),
         Node::Case { operand: None, arms, otherwise } => {
             case_of(node, (arms, otherwise.as_deref()), batch, rows, scope)
         }
         node => slowly(node, batch, rows, scope),
+    }
+}
+
+/// A call: by a loop of its own, else row by row over columns of its arguments, else through the interpreter.
+fn called(
+    node: &Node,
+    function: Function,
+    arguments: &[Node],
+    batch: &Batch,
+    rows: Rows<'_>,
+    scope: &Scope<'_>,
+) -> Result<Column, EvalError> {
+    let of_first = || operand(&arguments[0], batch, rows, scope);
+    match function {
+        Function::TypeOrder => {
+            type_places(&of_first()?, rows.len()).map_or_else(|| slowly(node, batch, rows, scope), Ok)
+        }
+        Function::ToString | Function::ToStringOrNull => {
+            let subject = of_first()?;
+            let called = |row| functions::call(function, &[subject.get(row)], scope);
+            conversion::to_string(&subject, rows.len()).map_or_else(|| row_by_row(rows.len(), called), Ok)
+        }
+        Function::Labels => labels::column(&of_first()?, rows.len(), scope),
+        _ if is_part_of_text(function, arguments) => part_of_text(function, arguments, batch, rows, scope),
+        _ => {
+            let Some(arguments) = call::by_columns(function, arguments) else {
+                return slowly(node, batch, rows, scope);
+            };
+            let operands = arguments.nodes().into_iter().map(|node| operand(node, batch, rows, scope));
+            let operands = operands.collect::<Result<Vec<_>, _>>()?;
+            let mut values = Vec::with_capacity(operands.len());
+            row_by_row(rows.len(), |row| {
+                values.clear();
+                values.extend(operands.iter().map(|operand| operand.get(row)));
+                arguments.call(function, &values, scope)
+            })
+        }
     }
 }
 

@@ -42,7 +42,8 @@ pub(super) fn call(function: Function, arguments: &[Value], scope: &Scope<'_>) -
     }
 }
 
-fn constructor(function: Function) -> Option<Kind> {
+/// What it makes, if it makes an instant of a text, of fields, or of another instant.
+pub(crate) fn constructor(function: Function) -> Option<Kind> {
     Some(match function {
         Function::Date => Kind::Date,
         Function::LocalTime => Kind::LocalTime,
@@ -134,6 +135,11 @@ fn construct(
     }
 }
 
+/// An instant from its fields.
+pub(crate) fn of_fields(kind: Kind, given: &[(&str, &Value)], scope: &Scope<'_>) -> Result<Value, EvalError> {
+    Ok(build::from_fields(kind, given, clock(Reading::Statement, scope))?)
+}
+
 fn truncated(
     function: Function,
     kind: Kind,
@@ -176,7 +182,6 @@ fn from_epoch(function: Function, arguments: &[Value]) -> Result<Value, EvalErro
         Function::DateTimeFromEpoch => &["epochSeconds", "nanosecond"],
         _ => &["epochMillis"],
     };
-    let fields: Map =
-        names.iter().zip(arguments).map(|(name, value)| ((*name).into(), value.clone())).collect();
-    Ok(build::from_map(Kind::DateTime, &fields, (0, 0))?)
+    let fields: Vec<(&str, &Value)> = names.iter().copied().zip(arguments).collect();
+    Ok(build::from_fields(Kind::DateTime, &fields, (0, 0))?)
 }

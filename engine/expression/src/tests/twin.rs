@@ -96,6 +96,65 @@ fn random_pair(chance: &mut Chance) -> Expr {
     Expr::Binary(operator, Box::new(leaf(chance)), Box::new(leaf(chance)))
 }
 
+/// What an argument of a call is that has a column of its own, or is computed into one.
+fn random_argument(chance: &mut Chance) -> Expr {
+    match chance.below(4) {
+        0 => Expr::property(
+            Var(4 + chance.below(2) as u32),
+            ["name", "age", "weight", "since"][chance.index(4)],
+        ),
+        1 => Expr::binary(B::Multiply, Expr::Variable(Var(chance.below(2) as u32)), Expr::literal(2)),
+        _ => random_leaf(chance),
+    }
+}
+
+fn random_call(chance: &mut Chance) -> Expr {
+    use Function as F;
+    const ONE: [F; 9] = [
+        F::Abs,
+        F::Sign,
+        F::ToUpper,
+        F::ToIntegerOrNull,
+        F::Id,
+        F::Type,
+        F::Keys,
+        F::Trim,
+        F::ToBooleanOrNull,
+    ];
+    const TWO: [F; 3] = [F::Split, F::Right, F::Coalesce];
+    match chance.happens(0.7) {
+        true => Expr::Call(ONE[chance.index(ONE.len())], vec![random_argument(chance)]),
+        false => {
+            Expr::Call(TWO[chance.index(TWO.len())], vec![random_argument(chance), random_argument(chance)])
+        }
+    }
+}
+
+/// An instant of its fields, right and wrong ones; some given twice.
+fn random_instant(chance: &mut Chance) -> Expr {
+    use Function as F;
+    const KINDS: [F; 4] = [F::Date, F::LocalDateTime, F::DateTime, F::LocalTime];
+    const FIELDS: [&str; 8] =
+        ["year", "month", "day", "epochMillis", "epochSeconds", "hour", "timezone", "unheard"];
+    if chance.happens(0.2) {
+        return Expr::Call(F::DateTimeFromEpochMillis, vec![random_argument(chance)]);
+    }
+    let (kind, first) = match chance.below(3) {
+        0 => (F::DateTime, "epochMillis"),
+        1 => (KINDS[chance.index(KINDS.len())], "year"),
+        _ => (KINDS[chance.index(KINDS.len())], FIELDS[chance.index(FIELDS.len())]),
+    };
+    let value = |chance: &mut Chance| match chance.happens(0.7) {
+        true => Expr::literal(1 + chance.below(12) as i64),
+        false => random_argument(chance),
+    };
+    let mut fields = vec![(first.into(), value(chance))];
+    for _ in 0..chance.below(3) {
+        fields.push((FIELDS[chance.index(FIELDS.len())].into(), value(chance)));
+    }
+    Expr::Call(kind, vec![Expr::Map(fields)])
+}
+
 fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
     const OPERATORS: [B; 18] = [
         B::Or,
@@ -122,7 +181,11 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
         return random_leaf(chance);
     }
     let boxed = |chance: &mut Chance| Box::new(random_expr(depth - 1, chance));
-    match chance.below(18) {
+    match chance.below(20) {
+        18 => random_call(chance),
+        19 => Expr::Property(Box::new(random_instant(chance)), {
+            ["year", "month", "day", "hour", "epochMillis", "unheard"][chance.index(6)].into()
+        }),
         17 => Expr::Binary(B::In, Box::new(random_leaf(chance)), Box::new(Expr::Variable(Var(LISTS)))),
         14 => Expr::Case {
             operand: None,

@@ -141,13 +141,22 @@ pub fn from_text(kind: Kind, text: &str) -> Result<Value, TemporalError> {
 /// # Errors
 /// Unknown, missing, contradicting or invalid fields.
 pub fn from_map(kind: Kind, map: &Map, now: (i64, u32)) -> Result<Value, TemporalError> {
-    let fields = Fields { map, kind };
+    let given: Vec<(&str, &Value)> = map.iter().map(|(name, value)| (&**name, value)).collect();
+    from_fields(kind, &given, now)
+}
+
+/// As [`from_map`], of the entries of a map: each name once.
+///
+/// # Errors
+/// Those of [`from_map`].
+pub fn from_fields(kind: Kind, given: &[(&str, &Value)], now: (i64, u32)) -> Result<Value, TemporalError> {
+    let fields = Fields { given, kind };
     if fields.has_null() {
         return Ok(Value::Null);
     }
     fields.check_names()?;
     let wanted = fields.zone()?;
-    if map.len() == 1 && wanted.is_some() {
+    if given.len() == 1 && wanted.is_some() {
         return at_instant(kind, now.0, now.1, &wanted.unwrap_or(Zone::UTC));
     }
     if wanted.is_some() && !kind.has_zone() {
@@ -192,7 +201,8 @@ fn shown_elsewhere(
 
 /// The fields of a map that describes an instant.
 pub(super) struct Fields<'a> {
-    pub map: &'a Map,
+    /// Names, each once, and values. Of a large map the first unknown name ends the search.
+    pub given: &'a [(&'a str, &'a Value)],
     pub kind: Kind,
 }
 
@@ -202,8 +212,11 @@ const TIME_FIELDS: [&str; 7] =
     ["hour", "minute", "second", "millisecond", "microsecond", "nanosecond", "time"];
 
 impl Fields<'_> {
-    pub(super) fn has_null(&self) -> bool {
-        self.map.values().any(Value::is_null)
+    fn has_null(&self) -> bool {
+        self.given.iter().any(|(_, value)| value.is_null())
+    }
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value)
     }
 
     /// # Errors
@@ -218,9 +231,11 @@ impl Fields<'_> {
                     || (self.kind.has_time() && TIME_FIELDS.contains(&name))
             }
         };
-        match self.map.keys().find(|name| !known(name)) {
-            Some(name) => Err(TemporalError::new(format!("a {} has no field '{name}'", self.kind.name()))),
-            None if self.map.is_empty() => {
+        match self.given.iter().find(|(name, _)| !known(name)) {
+            Some((name, _)) => {
+                Err(TemporalError::new(format!("a {} has no field '{name}'", self.kind.name())))
+            }
+            None if self.given.is_empty() => {
                 Err(TemporalError::new("at least one temporal unit must be specified"))
             }
             None => Ok(()),
@@ -228,7 +243,7 @@ impl Fields<'_> {
     }
 
     fn integer(&self, name: &str) -> Result<Option<i64>, TemporalError> {
-        match self.map.get(name) {
+        match self.get(name) {
             None => Ok(None),
             Some(Value::Int(int)) => Ok(Some(*int)),
             Some(other) => {
@@ -239,7 +254,7 @@ impl Fields<'_> {
     }
 
     pub(super) fn zone(&self) -> Result<Option<Zone>, TemporalError> {
-        match self.map.get("timezone") {
+        match self.get("timezone") {
             None => Ok(None),
             Some(Value::String(text)) => Zone::parse(text).map(Some),
             Some(_) => Err(TemporalError::new("timezone must be a String")),
@@ -262,7 +277,7 @@ impl Fields<'_> {
 
     /// The parts selected by `date`, `time` and `datetime`. A zone comes with the time of day.
     fn selected(&self) -> Result<Parts, TemporalError> {
-        let select = |name: &str| match self.map.get(name) {
+        let select = |name: &str| match self.get(name) {
             None => Ok(None),
             Some(value) => {
                 let found = value.value_type().name();

@@ -15,8 +15,9 @@ pub fn truncate(kind: Kind, unit: &str, value: &Value, fields: &Map) -> Result<V
         || TemporalError::new(format!("{}.truncate() takes an instant, not a {found}", kind.name()));
     let parts = Parts::of(value).ok_or_else(no_instant)?;
     let wrong_unit = || TemporalError::new(format!("{}.truncate() has no unit '{unit}'", kind.name()));
-    let fields = Fields { map: fields, kind };
-    if !fields.map.is_empty() {
+    let given: Vec<(&str, &Value)> = fields.iter().map(|(name, value)| (&**name, value)).collect();
+    let fields = Fields { given: &given, kind };
+    if !given.is_empty() {
         fields.check_names()?;
     }
     let zone = match fields.zone()? {
