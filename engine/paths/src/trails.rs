@@ -151,6 +151,10 @@ impl OnPath {
         let head = &self.list[..self.list.len().min(LINEAR_MAX)];
         head.contains(&item) || (self.list.len() > LINEAR_MAX && self.tail.contains(&item))
     }
+    fn clear(&mut self) {
+        self.list.clear();
+        self.tail.clear();
+    }
     fn push(&mut self, item: u64) {
         if self.list.len() >= LINEAR_MAX {
             self.tail.insert(item);
@@ -210,27 +214,32 @@ impl<A: Adjacency> Trails<A, ()> {
 impl<A: Adjacency, G: Guide> Trails<A, G> {
     /// The same, restricted by `guide`.
     pub fn guided(graph: A, source: u32, hops: Hops, mode: PathMode, guide: G) -> Result<Self, PathError> {
-        let bound = graph.vertex_bound();
+        let (stack, vertices, edges) = (Vec::new(), Vec::new(), Vec::new());
+        let (windows, scratch) = (EdgeScratch::default(), EdgeScratch::default());
+        let (on_path, has_begun) = (OnPath::default(), false);
+        let mut trails =
+            Trails { graph, guide, hops, mode, has_begun, stack, vertices, edges, on_path, windows, scratch };
+        trails.restart(source)?;
+        Ok(trails)
+    }
+
+    /// Begins anew from another source, in the memory of the last search.
+    pub fn restart(&mut self, source: u32) -> Result<(), PathError> {
+        let bound = self.graph.vertex_bound();
         if source >= bound {
             return Err(PathError::VertexOutOfBounds { vertex: source, bound });
         }
-        let mut on_path = OnPath::default();
-        if mode == PathMode::Acyclic {
-            on_path.push(source as u64);
+        self.has_begun = false;
+        self.stack.clear();
+        self.edges.clear();
+        self.vertices.clear();
+        self.vertices.push(source);
+        self.truncate_windows(0);
+        self.on_path.clear();
+        if self.mode == PathMode::Acyclic {
+            self.on_path.push(u64::from(source));
         }
-        Ok(Trails {
-            graph,
-            guide,
-            hops,
-            mode,
-            has_begun: false,
-            stack: Vec::new(),
-            vertices: vec![source],
-            edges: Vec::new(),
-            on_path,
-            windows: EdgeScratch::default(),
-            scratch: EdgeScratch::default(),
-        })
+        Ok(())
     }
 
     /// Appends paths until the batch has `rows_max` rows or the work is over (`More`), or there are no more (`Done`).

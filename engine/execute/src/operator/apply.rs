@@ -315,6 +315,7 @@ pub(crate) fn compile(
     };
     let rank = node.rank.as_ref();
     let how = How { scope: &node.scope, rank, inner, writes, instance_rows: None };
+    let input = Stream { fans_out: input.fans_out || node.scope.wide, ..input };
     let opened = open(compiler, input, &node.inner, &node.imports, &how)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };

@@ -17,6 +17,7 @@ use model::{Batch, Column, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use paths::Hops;
 use plan::VarSet;
 use plan::physical::Algorithm;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 mod dispatched;
@@ -25,6 +26,8 @@ mod lanes;
 mod search;
 mod trailing;
 
+/// Bytes of a search up to which its memory is kept for the next row.
+const SPARE_BYTES_MAX: usize = 64 << 10;
 /// Ends looked at together at least where few with the right labels are enough.
 const ENDS_LOOKED_AT_FOR_FEW: usize = 16;
 
@@ -37,6 +40,8 @@ struct ExpandPath {
     bound: Option<Bound>,
     row: usize,
     search: Option<Search>,
+    /// A finished search, for its memory.
+    spare: Option<Search>,
     /// One search for many rows.
     lanes: Option<Lanes>,
     found: Found,
@@ -54,21 +59,22 @@ impl ExpandPath {
         bound: &Bound,
         types: &Arc<Vec<EdgeTypeId>>,
     ) -> Walks {
-        let condition = self.plan.predicate.as_ref().map(|predicate| EdgeCondition {
-            predicate: predicate.clone(),
-            row: if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) },
+        let (environment, direction) = (&execution.environment, self.plan.direction);
+        let snapshot = &bound.snapshot;
+        let same = bound.walks.get_or_init(|| Walks {
+            along: Arc::new(Walk::new(snapshot, types, direction, None, environment)),
+            against: Arc::new(Walk::new(snapshot, types, direction.reversed(), None, environment)),
         });
-        let environment = &execution.environment;
-        let direction = self.plan.direction;
-        Walks {
-            along: Arc::new(Walk::new(&bound.snapshot, types, direction, condition, environment)),
-            against: Arc::new(Walk::new(&bound.snapshot, types, direction.reversed(), None, environment)),
-        }
+        let Some(predicate) = self.plan.predicate.clone() else { return same.clone() };
+        let row = if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) };
+        let condition = EdgeCondition { predicate, row };
+        let along = Walk::new(snapshot, types, direction, Some(condition), environment);
+        Walks { along: Arc::new(along), against: same.against.clone() }
     }
 
     /// The search for the current row; none where there is nothing to find.
     fn begin_row(
-        &self,
+        &mut self,
         batch: &Batch,
         execution: &ExecutionContext,
         bound: &mut Bound,
@@ -90,6 +96,13 @@ impl ExpandPath {
             let trivial = self.plan.hops.min == 0 && to.is_none_or(|to| to == from);
             return Ok(trivial.then(|| Search::point(from.dense())));
         };
+        // One with conditions reads another row.
+        if self.plan.predicate.is_none()
+            && let Some(mut spare) = self.spare.take()
+            && spare.restart(from.dense())?
+        {
+            return Ok(Some(spare));
+        }
         let walks = self.walks(batch, execution, bound, &types);
         Search::new(&self.plan, walks, from.dense(), to.map(VertexId::dense)).map(Some)
     }
@@ -116,8 +129,8 @@ impl ExpandPath {
     }
 
     fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
-        let bytes =
-            self.search.as_ref().map_or(0, Search::bytes) + self.lanes.as_ref().map_or(0, Lanes::bytes);
+        let search = self.search.as_ref().or(self.spare.as_ref());
+        let bytes = search.map_or(0, Search::bytes) + self.lanes.as_ref().map_or(0, Lanes::bytes);
         if bytes > self.charged {
             turn.context.charge(bytes - self.charged)?;
         } else {
@@ -199,7 +212,7 @@ impl ExpandPath {
             self.take_found(bound, rows, before.saturating_add(wanted))?;
             let done = turn.made(batch, self.row, rows.len() - before) || progress == Progress::Done;
             if done {
-                self.search = None;
+                self.spare = self.search.take().filter(|search| search.bytes() <= SPARE_BYTES_MAX);
                 self.row += 1;
             }
             self.charge(turn)?;
@@ -219,7 +232,7 @@ impl FanOut for ExpandPath {
             let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
             execution.environment.record(|reads| labels.record(reads));
-            self.bound = Some(Bound { types, labels, snapshot });
+            self.bound = Some(Bound { types, labels, snapshot, walks: OnceCell::new() });
             self.plan.say_instead(&execution.environment);
         }
         (self.row, self.search, self.lanes) = (0, None, None);
@@ -239,7 +252,7 @@ impl FanOut for ExpandPath {
     }
     fn recycle(&mut self) -> bool {
         // The caller gives it back.
-        (self.search, self.lanes, self.charged) = (None, None, 0);
+        (self.search, self.spare, self.lanes, self.charged) = (None, None, None, 0);
         self.found.clear();
         self.ends.clear();
         self.lengths.clear();
@@ -315,6 +328,7 @@ pub(crate) fn compile(
         bound: None,
         row: 0,
         search: None,
+        spare: None,
         lanes: None,
         found: Found::default(),
         charged: 0,

@@ -390,7 +390,8 @@ pub(crate) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let new = added(&node.kind, required);
     let may_keep = compiler.algorithm() == (Algorithm::Inline { keeps_answers: true });
-    let input = compiler.rows(feed)?;
+    let mut input = compiler.rows(feed)?;
+    input.fans_out |= node.scope.wide;
     let asks_one = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
     let is_test = asks_one && node.scope.early;
     let demand = compiler.demand_port(&input.layout);

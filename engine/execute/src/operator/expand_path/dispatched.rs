@@ -20,6 +20,7 @@ use dataflow::{Context, Flow, Operator, Outcome};
 use model::{Batch, Column, EdgeId, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use parking_lot::Mutex;
 use paths::{Answers, DispatchPolicy, Dispatcher, Keep, Occasion, Turn, Work, Worker};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -139,7 +140,7 @@ impl Dispatched {
             let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
             self.execution.environment.record(|reads| labels.record(reads));
-            self.bound = Some(Bound { types, labels, snapshot });
+            self.bound = Some(Bound { types, labels, snapshot, walks: OnceCell::new() });
             self.plan.say_instead(&self.execution.environment);
         }
     }

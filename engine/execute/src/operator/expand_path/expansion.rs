@@ -9,6 +9,7 @@ use paths::Hops;
 use plan::LabelExpr;
 use plan::expr::Name;
 use plan::pattern::{PathMode, Selector};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -56,9 +57,12 @@ pub(super) struct Bound {
     pub(super) snapshot: Snapshot,
     pub(super) types: Option<Arc<Vec<EdgeTypeId>>>,
     pub(super) labels: LabelCheck,
+    /// The same for all rows, unless edges have conditions.
+    pub(super) walks: OnceCell<Walks>,
 }
 
 /// The walks of one row: along the path, and against it.
+#[derive(Clone)]
 pub(crate) struct Walks {
     pub(crate) along: Arc<Walk>,
     pub(crate) against: Arc<Walk>,

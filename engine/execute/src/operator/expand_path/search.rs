@@ -159,6 +159,19 @@ impl Search {
         Ok(Search { walk, against, form, given, excluded, keeps_paths, edges_per_answer })
     }
 
+    /// The same search from another vertex, in its memory, if its kind allows; else it is left as it is.
+    pub(super) fn restart(&mut self, from: u32) -> Try<bool> {
+        let Form::Trails(trails) = &mut self.form else { return Ok(false) };
+        if self.excluded.is_some() || !trails.restart(from)? {
+            return Ok(false);
+        }
+        if let Some(given) = &mut self.given {
+            given.clear();
+        }
+        self.edges_per_answer = EDGES_PER_ANSWER;
+        Ok(true)
+    }
+
     /// The way it walks.
     pub(super) fn walk(&self) -> Option<&Walk> {
         self.walk.as_deref()

@@ -54,6 +54,20 @@ impl Trailing {
             false => Trailing::Every { search, batch },
         })
     }
+    /// The same from another vertex, in the same memory, where there is nothing else to make anew.
+    pub(super) fn restart(&mut self, from: u32) -> Result<bool, PathError> {
+        let (search, batch) = match self {
+            Trailing::Every { search, batch } => (search, batch),
+            Trailing::Probe { search, batch, source, edges_left, .. } => {
+                (*source, *edges_left) = (from, EDGES_TRAIL_BY_TRAIL);
+                (search, batch)
+            }
+            Trailing::Ends(_) | Trailing::Guide { .. } | Trailing::Guided { .. } => return Ok(false),
+        };
+        batch.clear();
+        search.restart(from)?;
+        Ok(true)
+    }
     /// Trails to one vertex.
     pub(super) fn toward(plan: &Expansion, walks: &Walks, from: u32, to: u32) -> Result<Trailing, PathError> {
         let hops = Hops::new(0, plan.hops.max);
