@@ -8,10 +8,12 @@ use std::sync::Arc;
 use store::Snapshot;
 
 mod degrees;
+mod far_ends;
 mod shares;
 mod values;
 
 use degrees::Degrees;
+use far_ends::FarEnds;
 use shares::{SampledShares, SampledVertices};
 use values::SampledValues;
 
@@ -19,6 +21,7 @@ use values::SampledValues;
 #[derive(Debug, Default)]
 pub struct Samples {
     degrees: Degrees,
+    far_ends: FarEnds,
     vertices: SampledVertices,
 }
 
@@ -96,10 +99,25 @@ impl Planning for SnapshotPlanning {
         };
         self.samples.as_ref()?.degrees.spread(&self.snapshot, label, &self.types(types), direction)
     }
-    fn far_share(&self, _: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
+    fn far_share(&self, near: Option<&str>, types: &[&str], direction: Direction, far: &str) -> f64 {
         // Counted from the other end: of all edges of these types, those whose far end carries the label.
-        let all = self.edges(None, types, direction.reversed());
-        if all == 0.0 { 1.0 } else { self.edges(Some(far), types, direction.reversed()) / all }
+        let (all, there) = (
+            self.edges(None, types, direction.reversed()),
+            self.edges(Some(far), types, direction.reversed()),
+        );
+        let here = self.edges(near, types, direction);
+        if all == 0.0 || here == 0.0 {
+            return 1.0;
+        }
+        if here == all || there == 0.0 || there == all {
+            return there / all;
+        }
+        let labels = near.and_then(|near| Some((self.label(near)?, self.label(far)?)));
+        let sampled = labels.zip(self.samples.as_ref()).and_then(|(labels, samples)| {
+            samples.far_ends.share(&self.snapshot, labels, &self.types(types), direction)
+        });
+        // No more of them can lead there than are met there.
+        sampled.unwrap_or(there / all).min(there / here)
     }
     fn index(&self, label: &str, keys: &[&str]) -> Option<Vec<String>> {
         let index = self.find(label, keys)?;

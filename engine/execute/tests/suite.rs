@@ -10,6 +10,7 @@ mod count_matches;
 mod demand;
 mod depth;
 mod early;
+mod edge_samples;
 mod first_rows;
 mod intersect;
 mod page;

@@ -20,6 +20,8 @@ pub(crate) struct Known {
     pub labels: Vec<(Var, Name)>,
     /// Columns that hold vertices.
     pub vertices: Vec<Var>,
+    /// Vertices that were asked for by what they are called: a look-up that finds no more than [`cost::NAMED_ROWS_MAX`].
+    pub named: Vec<Var>,
     /// Vertices found at the end of an edge: the edge types, and the direction as seen from there.
     pub met: Vec<(Var, Vec<Name>, Direction)>,
     /// Likewise, those at the end of a run of edges too.
@@ -29,7 +31,14 @@ pub(crate) struct Known {
 impl Known {
     /// One row, nothing known.
     pub fn one_row() -> Known {
-        Known { rows: 1.0, labels: Vec::new(), vertices: Vec::new(), met: Vec::new(), ends: Vec::new() }
+        Known {
+            rows: 1.0,
+            labels: Vec::new(),
+            vertices: Vec::new(),
+            named: Vec::new(),
+            met: Vec::new(),
+            ends: Vec::new(),
+        }
     }
     /// A label of the vertex in this column.
     pub fn label(&self, var: Var) -> Option<Name> {
@@ -236,7 +245,11 @@ impl Estimator<'_> {
             }
             Plan::SeekVertices(node) => {
                 input.learn(planning, node.vertex, &LabelExpr::Has(node.label.clone()));
-                input.rows *= cost::seek_rows(planning, &node.label, &node.keys, &node.seek);
+                let found = cost::seek_rows(planning, &node.label, &node.keys, &node.seek);
+                if found <= cost::NAMED_ROWS_MAX {
+                    input.named.push(node.vertex)
+                }
+                input.rows *= found;
             }
             Plan::SeekEdges(node) => {
                 input.learn(planning, node.from, &LabelExpr::Any);
@@ -246,7 +259,11 @@ impl Estimator<'_> {
             Plan::SeekIds(node) => {
                 input.learn(planning, node.vertex, &LabelExpr::Any);
                 let list = matches!(&node.ids, Expr::List(_) | Expr::Literal(_));
-                input.rows *= if list { cost::list_length(&node.ids) } else { 1.0 };
+                let found = if list { cost::list_length(&node.ids) } else { 1.0 };
+                if found <= cost::NAMED_ROWS_MAX {
+                    input.named.push(node.vertex)
+                }
+                input.rows *= found;
             }
             Plan::Expand(node) => self.expand(node, &mut input),
             Plan::ExpandPath(node) => self.expand_path(node, &mut input),
@@ -278,14 +295,18 @@ impl Estimator<'_> {
         input
     }
 
-    /// A vertex that was found by such an edge has more of them than others.
+    /// A vertex that was found by such an edge, or asked for by its name, has more of them than others.
     fn spread(&self, node: &Expand, near: Option<&str>, input: &Known) -> f64 {
         let is_it = |(var, types, direction): &&(Var, Vec<Name>, Direction)| {
             *var == node.from && *types == node.types && *direction == node.direction
         };
         let types = || node.types.iter().map(|name| &**name).collect::<Vec<_>>();
-        let known = input.met.iter().find(is_it);
-        known.and_then(|_| self.planning.spread(near, &types(), node.direction)).unwrap_or(1.0)
+        if !input.named.contains(&node.from) && !input.met.iter().any(|met| is_it(&met)) {
+            return 1.0;
+        }
+        self.planning
+            .spread(near, &types(), node.direction)
+            .map_or(1.0, |spread| spread.min(cost::SPREAD_MAX))
     }
 
     fn expand(&self, node: &Expand, input: &mut Known) {
@@ -403,5 +424,6 @@ fn rename(input: &mut Known, items: &[(Var, Expr)]) {
         input.ends.extend(ends.map(|(_, types, direction)| (*new, types.clone(), *direction)));
         input.labels.extend(old.label(*var).map(|label| (*new, label)));
         input.vertices.extend(old.vertices.contains(var).then_some(*new));
+        input.named.extend(old.named.contains(var).then_some(*new));
     }
 }

@@ -83,7 +83,8 @@ pub struct Scope {
     pub within: OperatorOrder,
     /// Instances that live at once on an executor; the usual few where absent.
     pub instances_max: Option<u32>,
-    /// Of a loop: may its rounds span executors? Where its body takes row by row, they then do.
+    /// Of a loop: may its rounds span executors? Where its body takes row by row, they then do. Of another sub-query: is it so much work that
+    /// executors share its outer rows, though an operator that makes no more rows than it takes gives them?
     pub wide: bool,
     /// Why.
     pub reason: ScopeReason,

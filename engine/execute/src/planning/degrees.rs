@@ -1,17 +1,24 @@
 //! The distribution of degrees, from a sample: hubs decide how many pairs of edges there are.
 //!
 //! A vertex's degree is known where its list is, so no counter is kept for it at each commit. Instead a sample of the vertices of a label is read
-//! when the planner first asks, and again once there are many more or fewer such edges. Cost: at most [`SPREAD_VERTICES`] lists a question, from a
+//! when the planner first asks, and again once there are many more or fewer such edges. Where that would miss hubs, since not all vertices are in the
+//! sample, edges are sampled from their other ends: the mean degree of the vertices that they lead to, over the mean degree of all, is the same
+//! quotient, and a hub is met as often as it has edges. Cost: at most [`SPREAD_VERTICES`] lists and [`SPREAD_EDGES`] degrees a question, most from a
 //! few chunks spread over the graph; then one look-up.
 
+use super::far_ends::far_ends;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use model::{Direction, EdgeTypeId, LabelId};
+use model::{Direction, EdgeTypeId, LabelId, VertexId};
 use parking_lot::Mutex;
 use store::{LabelFilter, SAMPLE_VERTICES, Snapshot, StoreError};
 
 /// Vertices of a sample: twice as many as for means, since few hubs decide.
 const SPREAD_VERTICES: usize = 2 * SAMPLE_VERTICES;
+/// Edges of a sample: the mean degree of their ends is within some percent.
+const SPREAD_EDGES: usize = 256;
+/// Labels among which the far ends are sought.
+const FAR_LABELS_MAX: usize = 1_024;
 /// Cached answers; beyond, all are dropped.
 const ANSWERS_MAX: usize = 1_024;
 /// How many times more or fewer edges there must be for a sample to be taken anew.
@@ -46,7 +53,11 @@ impl Degrees {
             return answer;
         }
         // What cannot be read now is not sampled, and not kept: a plan must not fail for it.
-        let Ok(answer) = sample(snapshot, label, types, direction) else { return None };
+        let sampled = match by_edges(snapshot, label, types, direction) {
+            Ok(None) => by_vertices(snapshot, label, types, direction),
+            other => other,
+        };
+        let Ok(answer) = sampled else { return None };
         let mut answers = self.answers.lock();
         if answers.len() >= ANSWERS_MAX {
             answers.clear();
@@ -56,7 +67,7 @@ impl Degrees {
     }
 }
 
-fn sample(
+fn by_vertices(
     snapshot: &Snapshot,
     label: Option<LabelId>,
     types: &[EdgeTypeId],
@@ -70,4 +81,37 @@ fn sample(
         (count, sum, squares) = (count + 1.0, sum + degree, squares + degree * degree);
     }
     Ok((sum > 0.0).then(|| squares * count / (sum * sum)))
+}
+
+/// From a sample of edges; none where all vertices fit a sample, or few edges lead to them from any one label.
+fn by_edges(
+    snapshot: &Snapshot,
+    label: Option<LabelId>,
+    types: &[EdgeTypeId],
+    direction: Direction,
+) -> Result<Option<f64>, StoreError> {
+    let statistics = snapshot.statistics();
+    let vertices = label.map_or_else(|| statistics.vertices(), |label| statistics.vertices_with_label(label));
+    if vertices <= SPREAD_VERTICES as u64 {
+        return Ok(None);
+    }
+    let edges_at = |direction: Direction, label: Option<LabelId>| -> u64 {
+        types.iter().map(|edge_type| statistics.edges_near(*edge_type, direction, label)).sum()
+    };
+    let labels = snapshot.catalog().names().labels().len().min(FAR_LABELS_MAX) as u16;
+    let from = direction.reversed();
+    let far = (0..labels).map(LabelId).max_by_key(|far| edges_at(from, Some(*far)));
+    let Some(far) = far else { return Ok(None) };
+    let (view, mut count, mut sum) = (snapshot.adjacency(types, direction), 0.0, 0.0);
+    for near in far_ends(snapshot, far, types, from, SPREAD_EDGES)? {
+        let is_meant = match label {
+            Some(label) => snapshot.has_label(VertexId::from_dense(near), label)?,
+            None => true,
+        };
+        if is_meant {
+            (count, sum) = (count + 1.0, sum + f64::from(view.degree_about(near)?));
+        }
+    }
+    let mean = edges_at(direction, label) as f64 / vertices as f64;
+    Ok((count > 0.0 && mean > 0.0).then(|| (sum / count / mean).max(1.0)))
 }

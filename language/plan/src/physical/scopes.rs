@@ -22,7 +22,8 @@ const INSTANCE_WORK_IN_TURNS: f64 = 65_536.0;
 pub(crate) const TINY_WORK: f64 = 16.0;
 /// Work for one row from which on it pays to end it early.
 const MUCH_WORK: f64 = 512.0;
-/// Rows of work in all rounds of a loop from which on its rounds span executors: such a round costs some microseconds more.
+/// Rows of work in all rounds of a loop from which on its rounds span executors, and in a sub-query from which on executors share its outer rows: that
+/// costs some microseconds more.
 const WIDE_WORK: f64 = 65_536.0;
 /// Rounds that are estimated to decide that: by then it is much, or never will be.
 const WIDE_ROUNDS_MAX: u32 = 16;
@@ -104,10 +105,10 @@ impl Choosing {
     }
 }
 
-/// Is a loop, of which all rounds are wanted, so much work that its rounds should span executors? A round of `rows` makes `grows` times as
-/// many, and works on `work` for each.
+/// Is it so much work that executors should share it? A round of a loop, of which all rounds are wanted, makes `grows` times as many rows, and works
+/// on `work` for each; any other sub-query has one round.
 fn is_wide(node: &Apply, rows: f64, grows: f64, work: f64) -> bool {
-    let ApplyKind::Repeat(repeat) = &node.kind else { return false };
+    let ApplyKind::Repeat(repeat) = &node.kind else { return rows * work >= WIDE_WORK };
     let (mut rows, mut all) = (rows, 0.0);
     for _ in 0..repeat.max.min(WIDE_ROUNDS_MAX) {
         all += rows * work;

@@ -3,7 +3,7 @@
 //! The vertex at the end of an edge is a hub more often than a random vertex is, so the pairs of edges at a vertex number not the mean degree squared
 //! but the mean of the squared degree ([`Planning::spread`](crate::Planning::spread)); less the pairs of an edge with itself, where the two must
 //! differ. That is a property of the set of vertices that holds both edges, whatever the order. Of several edges each is paired with the next: an
-//! under-estimate, but one that errs by less.
+//! under-estimate, but one that errs by less. A vertex that is asked for by name counts as if an edge had led to it.
 
 use super::problem::{Problem, may_coincide};
 use super::ways::Fork;
@@ -13,7 +13,7 @@ use model::Direction;
 
 /// No pair is taken to be rarer or more frequent than this, compared with independent edges.
 const SHARE_MIN: f64 = 0.01;
-const SHARE_MAX: f64 = 1_000.0;
+const SHARE_MAX: f64 = cost::SPREAD_MAX;
 
 /// An edge as its vertex sees it.
 struct EdgeEnd<'a> {
@@ -38,8 +38,10 @@ pub(super) fn forks(problem: &Problem<'_>) -> Vec<Fork> {
             let twin = |other: &&EdgeEnd<'_>| {
                 other.at == at && other.types == own.types && other.direction == own.direction
             };
-            if let Some(other) = seen.iter().rev().find(twin) {
-                forks.extend(fork(problem, other, &own));
+            match seen.iter().rev().find(twin) {
+                Some(other) => forks.extend(fork(problem, other, &own)),
+                None if problem.is_named(at) => forks.extend(named(problem, &own)),
+                None => {}
             }
             seen.push(own);
         }
@@ -47,13 +49,26 @@ pub(super) fn forks(problem: &Problem<'_>) -> Vec<Fork> {
     forks
 }
 
+fn spread(problem: &Problem<'_>, end: &EdgeEnd<'_>) -> Option<f64> {
+    let label = problem.label_at(end.at, end.types, end.direction);
+    let types: Vec<&str> = end.types.iter().map(|name| &**name).collect();
+    problem.planning.spread(label.as_deref(), &types, end.direction)
+}
+
+/// The first edge of its kind at a vertex that is asked for by name.
+fn named(problem: &Problem<'_>, end: &EdgeEnd<'_>) -> Option<Fork> {
+    let share = spread(problem, end)?.clamp(SHARE_MIN, SHARE_MAX);
+    let (edges, at) = ([end.number; 2], problem.bit(end.at));
+    Some(Fork { edges, at, need: problem.edges[end.number].need, share })
+}
+
 fn fork(problem: &Problem<'_>, a: &EdgeEnd<'_>, b: &EdgeEnd<'_>) -> Option<Fork> {
     let label = problem.label_at(a.at, a.types, a.direction);
-    let types: Vec<&str> = a.types.iter().map(|name| &**name).collect();
-    let spread = problem.planning.spread(label.as_deref(), &types, a.direction)?;
+    let spread = spread(problem, a)?;
     let (first, second) = (&problem.edges[a.number], &problem.edges[b.number]);
     let degree = cost::degree(problem.planning, label.as_deref(), a.types, a.direction).max(1e-3);
     let itself = if may_coincide(first, second) { 1.0 / degree } else { 0.0 };
     let share = (spread - itself).clamp(SHARE_MIN, SHARE_MAX);
-    Some(Fork { need: first.need | second.need, share })
+    let (edges, at) = ([a.number, b.number], problem.bit(a.at));
+    Some(Fork { edges, at, need: first.need | second.need, share })
 }

@@ -148,6 +148,14 @@ impl<'a> Problem<'a> {
             None => self.known.label_at(self.planning, var, types, direction),
         }
     }
+    /// Is this vertex asked for by its name, or was it?
+    pub fn is_named(&self, var: Var) -> bool {
+        let finds_few = |start: &Start| start.need & !INPUT == 0 && start.rows <= cost::NAMED_ROWS_MAX;
+        match self.vertices.iter().find(|vertex| vertex.variable == var) {
+            Some(vertex) => vertex.seeks.iter().any(finds_few),
+            None => self.known.named.contains(&var),
+        }
+    }
     /// The vertices that must be bound for all of these variables.
     pub fn need(&self, vars: &[Var]) -> Set {
         let each = |var: &Var| match self.edges.iter().find(|edge| edge.pattern.variable == *var) {
@@ -169,6 +177,13 @@ impl<'a> Problem<'a> {
         let forks = self.forks.iter().filter(|fork| fork.need & !set == 0).map(|fork| fork.share);
         (rows * edges.product::<f64>() * predicates.product::<f64>() * forks.product::<f64>())
             .clamp(1e-6, 1e30)
+    }
+
+    /// How many times more edges are met than at a mean vertex, if those of the set are found and this one is walked next, from a vertex of the set.
+    pub fn walked_share(&self, set: Set, walked: usize) -> f64 {
+        let is_found = |edge: &usize| *edge == walked || self.edges[*edge].need & !set == 0;
+        let forks = self.forks.iter().filter(|fork| fork.at & set != 0 && fork.edges.contains(&walked));
+        forks.filter(|fork| fork.edges.iter().all(is_found)).map(|fork| fork.share).product()
     }
 
     pub(super) fn add_vertices(&mut self, vertices: Vec<PatternVertex>) {

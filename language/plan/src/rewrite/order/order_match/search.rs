@@ -89,6 +89,7 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
     for (which, edge) in problem.edges.iter().enumerate() {
         let Some(side) = edge.reaches(set, more.bit) else { continue };
         let OneWay { fan, kept, .. } = *edge.seen(side);
+        let fan = fan * problem.walked_share(set, which);
         let searched =
             if edge.is_by_distance() { open_search(problem, edge, side) } else { fan.max(edge.runs) };
         let found = before * fan * kept;
@@ -183,8 +184,9 @@ fn join(problem: &Problem<'_>, set: usize, rows: &[f64], ways: &mut [Option<Way>
             let both = rest & !(INPUT as usize) != 0;
             let discount = if both { hints::discount(problem, overlap as Set) } else { 0.0 };
             let (small, large) = (rows[other].min(rows[part]), rows[other].max(rows[part]));
-            let joined = rows[set] / tested_after(problem, other as Set, part as Set);
-            let each = small * cost::BUILD_COST + large * cost::PROBE_COST + joined * cost::JOINED_COST;
+            let (share, tests) = tested_after(problem, other as Set, part as Set);
+            let joined = rows[set] / share * (cost::JOINED_COST + tests);
+            let each = small * cost::BUILD_COST + large * cost::PROBE_COST + joined;
             let cost = a.cost + b.cost + each - discount;
             offer(&mut ways[set], Way { before: other as Set, step: Step::Join(part as Set), cost })
         }
@@ -192,9 +194,9 @@ fn join(problem: &Problem<'_>, set: usize, rows: &[f64], ways: &mut [Option<Way>
     }
 }
 
-/// Share of joined rows left by the predicates that only both parts together complete, and that are tested on each joined row: equalities
-/// between the parts are keys of the join, see [`join_keys`](crate::rewrite::shape::join_keys).
-fn tested_after(problem: &Problem<'_>, a: Set, b: Set) -> f64 {
+/// Share of joined rows left by the predicates that only both parts together complete, and that are tested on each joined row, and the cost of these
+/// tests: equalities between the parts are keys of the join, see [`join_keys`](crate::rewrite::shape::join_keys).
+fn tested_after(problem: &Problem<'_>, a: Set, b: Set) -> (f64, f64) {
     let inside = |need: Set, set: Set| need & !set == 0;
     let across = problem
         .predicates
@@ -204,7 +206,9 @@ fn tested_after(problem: &Problem<'_>, a: Set, b: Set) -> f64 {
             let between = |(x, y): (Set, Set)| inside(x, a) && inside(y, b) || inside(x, b) && inside(y, a);
             !test.sides.is_some_and(between)
         });
-    across.map(|test| test.share).product::<f64>().max(1e-9)
+    let (share, tests) =
+        across.fold((1.0, 0.0), |(share, tests), test| (share * test.share, tests + cost::FILTER_COST));
+    (f64::max(share, 1e-9), tests)
 }
 
 fn bits(set: usize) -> impl Iterator<Item = usize> {

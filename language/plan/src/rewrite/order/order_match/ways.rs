@@ -71,8 +71,12 @@ pub(super) enum VertexBinding {
     Seek(Vec<usize>),
 }
 
-/// How many times more rows there are once both edges have been found.
+/// How many times more rows there are once all edges of it have been found.
 pub(super) struct Fork {
+    /// Their numbers: two, or one twice.
+    pub edges: [usize; 2],
+    /// The vertex that has them.
+    pub at: Set,
     pub need: Set,
     pub share: f64,
 }
