@@ -323,7 +323,7 @@ fn a_transaction_ends_when_rights_change_and_the_past_is_hidden_too() {
 #[test]
 fn rights_are_asked_for_again_before_each_schema_command_of_a_commit() {
     let database = database();
-    run(&database, &["UNWIND range(1, 20000) AS n CREATE (:A {id: n, k: n})"]);
+    run(&database, &["UNWIND range(1, 200000) AS n CREATE (:A {id: n, k: n})"]);
     let grants =
         ["GRANT MATCH {*} ON GRAPH * TO restricted", "GRANT INDEX MANAGEMENT ON DATABASE * TO restricted"];
     let mut guest = restricted(&database, &grants);
