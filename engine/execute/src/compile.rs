@@ -69,6 +69,7 @@ pub(crate) fn statement(
         of_side: NodeDemand::default(),
         of_input: None,
         placed_by: None,
+        shares_rows: false,
         wide: None,
         after: None,
         chunks_scanned: 0,
@@ -147,6 +148,8 @@ pub(crate) struct Compiler {
     pub(crate) of_input: Option<NodeDemand>,
     /// For the operator that is attached next: column of the vertices whose edges it reads, by which its rows are placed.
     pub(crate) placed_by: Option<usize>,
+    /// Much work follows from each row that comes by the next edge.
+    pub(crate) shares_rows: bool,
     /// The scope whose instances span executors, if one is being filled.
     pub(crate) wide: Option<ScopeNo>,
     /// Outside of scopes: the stream whose end the leaves wait for, instead of the start of the query.
@@ -393,9 +396,12 @@ impl Compiler {
     pub(crate) fn connect(&mut self, stream: &Stream, to: VertexNo, port: usize) -> bool {
         let spans = self.inside.as_ref().is_none_or(|inside| self.wide == Some(inside.scope));
         let shared_out = !stream.ordered && !self.stays_together();
-        let spread = stream.fans_out && shared_out && spans && self.executors > 1;
+        // Rows that come from one executor may stand in an order that people expect, though none was asked for.
+        let shares = std::mem::take(&mut self.shares_rows) && stream.parallel;
+        let spread = (stream.fans_out || shares) && shared_out && spans && self.executors > 1;
         let route = match self.placed_by.take() {
             Some(column) if spread => Route::Placed(placement::placing(column)),
+            _ if spread && shares => Route::Share,
             _ if spread => Route::Spread,
             _ => Route::Local,
         };

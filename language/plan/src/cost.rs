@@ -26,8 +26,8 @@ pub(crate) const SEEK_COST: f64 = 4.0;
 /// Vertices that a scan is reckoned to meet at least, for each row, where an index could be asked instead. A plan outlives its statistics: a load into an
 /// empty graph that looks up what it made would scan all of it for each row. The index of a small graph costs little more than its scan.
 pub(crate) const SCANNED_MIN: f64 = 10.0;
-/// Vertices that a look-up finds at most for them to count as asked for by name: who is asked for is more often a hub than a vertex picked blindly, as
-/// often as it has edges.
+/// Vertices that look-ups find at most, over all rows, for them to count as asked for by name: who is asked for is more often a hub than a vertex picked
+/// blindly, as often as it has edges. Of many that are looked up, the mean is right.
 pub(crate) const NAMED_ROWS_MAX: f64 = 2.0;
 /// No vertex is taken for a larger hub than this, compared with the mean.
 pub(crate) const SPREAD_MAX: f64 = 1_000.0;

@@ -20,7 +20,7 @@ pub(crate) struct Known {
     pub labels: Vec<(Var, Name)>,
     /// Columns that hold vertices.
     pub vertices: Vec<Var>,
-    /// Vertices that were asked for by what they are called: a look-up that finds no more than [`cost::NAMED_ROWS_MAX`].
+    /// Vertices that were asked for by what they are called: look-ups that found no more than [`cost::NAMED_ROWS_MAX`] in all.
     pub named: Vec<Var>,
     /// Vertices found at the end of an edge: the edge types, and the direction as seen from there.
     pub met: Vec<(Var, Vec<Name>, Direction)>,
@@ -176,6 +176,7 @@ impl Estimator<'_> {
                 let kept = |var: &Var| columns.contains(var);
                 input.labels.extend(inner.labels.into_iter().filter(|(var, _)| kept(var)));
                 input.vertices.extend(inner.vertices.into_iter().filter(kept));
+                input.named.extend(inner.named.into_iter().filter(kept));
             }
             ApplyKind::Semi => input.rows *= (inner.rows / input.rows.max(1e-9)).min(1.0),
             ApplyKind::Anti => input.rows *= 0.5,
@@ -217,6 +218,7 @@ impl Estimator<'_> {
         build.rows = build.rows * probe.rows / domain.max(1.0) / shared;
         build.labels.extend(probe.labels);
         build.vertices.extend(probe.vertices);
+        build.named.extend(probe.named);
         build
     }
 
@@ -246,10 +248,10 @@ impl Estimator<'_> {
             Plan::SeekVertices(node) => {
                 input.learn(planning, node.vertex, &LabelExpr::Has(node.label.clone()));
                 let found = cost::seek_rows(planning, &node.label, &node.keys, &node.seek);
-                if found <= cost::NAMED_ROWS_MAX {
+                input.rows *= found;
+                if input.rows <= cost::NAMED_ROWS_MAX {
                     input.named.push(node.vertex)
                 }
-                input.rows *= found;
             }
             Plan::SeekEdges(node) => {
                 input.learn(planning, node.from, &LabelExpr::Any);
@@ -259,11 +261,11 @@ impl Estimator<'_> {
             Plan::SeekIds(node) => {
                 input.learn(planning, node.vertex, &LabelExpr::Any);
                 let list = matches!(&node.ids, Expr::List(_) | Expr::Literal(_));
-                let found = if list { cost::list_length(&node.ids) } else { 1.0 };
-                if found <= cost::NAMED_ROWS_MAX {
+                input.rows *= if list { cost::list_length(&node.ids) } else { 1.0 };
+                // A parameter may be one or many.
+                if list && input.rows <= cost::NAMED_ROWS_MAX {
                     input.named.push(node.vertex)
                 }
-                input.rows *= found;
             }
             Plan::Expand(node) => self.expand(node, &mut input),
             Plan::ExpandPath(node) => self.expand_path(node, &mut input),

@@ -84,7 +84,7 @@ pub struct Scope {
     /// Instances that live at once on an executor; the usual few where absent.
     pub instances_max: Option<u32>,
     /// Of a loop: may its rounds span executors? Where its body takes row by row, they then do. Of another sub-query: is it so much work that
-    /// executors share its outer rows, though an operator that makes no more rows than it takes gives them?
+    /// executors share its outer rows, however few they are? Not where these come from one executor, in an order that people may expect.
     pub wide: bool,
     /// Why.
     pub reason: ScopeReason,

@@ -10,7 +10,8 @@ use crate::queries::level::{Account, Level};
 use crate::queries::links::Command;
 use crate::terms::fault::Failure;
 use crate::terms::ids::TabletNo;
-use crate::terms::limits::{PLACED_MESSAGES_MAX, SPREAD_LOCAL_MESSAGES_MAX, SPREAD_SPLIT_ROWS_MIN};
+use crate::terms::limits::{PLACED_MESSAGES_MAX, SHARE_SPLIT_ROWS_MIN};
+use crate::terms::limits::{SPREAD_LOCAL_MESSAGES_MAX, SPREAD_SPLIT_ROWS_MIN};
 use crate::terms::message::{Message, Tag};
 use crate::terms::waker::OperatorWaker;
 use std::any::Any;
@@ -267,7 +268,8 @@ impl<M: Message> Call<'_, M> {
         match &edge.route {
             Route::Local => self.carry(edge, level, me, NO_TABLET, message),
             Route::Gather => self.carry(edge, level, shared.home, NO_TABLET, message),
-            Route::Spread => self.spread(edge, level, message),
+            Route::Spread => self.spread(edge, level, message, SPREAD_SPLIT_ROWS_MIN),
+            Route::Share => self.spread(edge, level, message, SHARE_SPLIT_ROWS_MIN),
             Route::Placed(placing) => self.place(edge, level, placing, message),
             Route::Partition(split) => {
                 for (part, message) in split(message, shared.executors()) {
@@ -283,11 +285,11 @@ impl<M: Message> Call<'_, M> {
             }
         }
     }
-    /// To the twin on this executor unless messages queue there; a large message is split with idle executors.
-    fn spread(&mut self, edge: &Edge<M>, level: &Arc<Level>, message: M) {
+    /// To the twin on this executor unless messages queue there; a message of so many rows is split with idle executors.
+    fn spread(&mut self, edge: &Edge<M>, level: &Arc<Level>, message: M, split_rows_min: usize) {
         let (shared, me) = (self.here.shared, self.here.local.me);
         let busy = shared.queue_length(edge.to, edge.port, me) >= SPREAD_LOCAL_MESSAGES_MAX;
-        if busy || message.rows() < SPREAD_SPLIT_ROWS_MIN || !self.is_anyone_idle() {
+        if busy || message.rows() < split_rows_min || !self.is_anyone_idle() {
             let to = if busy { self.least_queued(edge) } else { me };
             return self.carry(edge, level, to, NO_TABLET, message);
         }
@@ -308,7 +310,7 @@ impl<M: Message> Call<'_, M> {
         let is_alone =
             || edge.crossing == Crossing::Inside && level.is_alone(shared.graph.vertices[edge.from].place);
         if shared.executors() == 1 || message.rows() < SPREAD_SPLIT_ROWS_MIN || !is_wanted() || !is_alone() {
-            return self.spread(edge, level, message);
+            return self.spread(edge, level, message, SPREAD_SPLIT_ROWS_MIN);
         }
         shared.is_shared_out.store(true, Ordering::Relaxed);
         for (host, part) in placing(message, &shared.placement) {

@@ -123,6 +123,8 @@ pub enum Route<M> {
     /// To the local twin unless messages queue there, then to a less loaded one; where executors have nothing to do, a large message is
     /// [split](Message::split) between them: dynamic parallelism.
     Spread,
+    /// As [`Route::Spread`], but much work follows from each row: messages of few rows are split as well.
+    Share,
     /// To the query's home executor.
     Gather,
     /// As [`Route::Spread`], but a large message of an operator that works on one executor is split by its rows' tablets: each executor gets the rows
@@ -139,6 +141,7 @@ impl<M> Clone for Route<M> {
         match self {
             Route::Local => Route::Local,
             Route::Spread => Route::Spread,
+            Route::Share => Route::Share,
             Route::Gather => Route::Gather,
             Route::Placed(placing) => Route::Placed(placing.clone()),
             Route::Partition(split) => Route::Partition(split.clone()),
@@ -152,6 +155,7 @@ impl<M> fmt::Debug for Route<M> {
         f.write_str(match self {
             Route::Local => "Local",
             Route::Spread => "Spread",
+            Route::Share => "Share",
             Route::Gather => "Gather",
             Route::Placed(_) => "Placed",
             Route::Partition(_) => "Partition",

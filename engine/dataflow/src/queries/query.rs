@@ -299,7 +299,7 @@ impl<M: Message> QueryShared<M> {
         match edge.route {
             Route::Local => full(executor),
             Route::Gather => full(self.home),
-            Route::Spread | Route::Placed(_) => (0..self.executors()).all(full),
+            Route::Spread | Route::Share | Route::Placed(_) => (0..self.executors()).all(full),
             Route::Partition(_) | Route::Tablet(_) => (0..self.executors()).any(full),
         }
     }

@@ -31,6 +31,9 @@ pub const SPREAD_LOCAL_MESSAGES_MAX: usize = 2;
 /// cost of waking an executor.
 pub const SPREAD_SPLIT_ROWS_MIN: usize = 128;
 
+/// Likewise on a `Route::Share` edge.
+pub const SHARE_SPLIT_ROWS_MIN: usize = 2;
+
 /// A part on a `Route::Placed` edge whose host has this many messages waiting goes to the executor with the fewest: locality saves less than that
 /// wait. Two to keep the host at work, and as many again on their way.
 pub const PLACED_MESSAGES_MAX: usize = 4;

@@ -255,6 +255,7 @@ pub(crate) fn open(
         compiler.gather(&input, vertex, 0);
         false
     } else {
+        compiler.shares_rows = how.wide;
         compiler.connect(&input, vertex, 0)
     };
     let scope = compiler.builder.scope_with(compiler.options(1).scope, options(how));
@@ -315,7 +316,6 @@ pub(crate) fn compile(
     };
     let rank = node.rank.as_ref();
     let how = How { scope: &node.scope, rank, inner, writes, instance_rows: None };
-    let input = Stream { fans_out: input.fans_out || node.scope.wide, ..input };
     let opened = open(compiler, input, &node.inner, &node.imports, &how)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };

@@ -60,16 +60,15 @@ impl ExpandPath {
         types: &Arc<Vec<EdgeTypeId>>,
     ) -> Walks {
         let (environment, direction) = (&execution.environment, self.plan.direction);
-        let snapshot = &bound.snapshot;
-        let same = bound.walks.get_or_init(|| Walks {
-            along: Arc::new(Walk::new(snapshot, types, direction, None, environment)),
-            against: Arc::new(Walk::new(snapshot, types, direction.reversed(), None, environment)),
-        });
-        let Some(predicate) = self.plan.predicate.clone() else { return same.clone() };
+        let walks = |condition| Walks {
+            along: Arc::new(Walk::new(&bound.snapshot, types, direction, condition, environment)),
+            against: Arc::new(Walk::new(&bound.snapshot, types, direction.reversed(), None, environment)),
+        };
+        let Some(predicate) = self.plan.predicate.clone() else {
+            return bound.walks.get_or_init(|| walks(None)).clone();
+        };
         let row = if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) };
-        let condition = EdgeCondition { predicate, row };
-        let along = Walk::new(snapshot, types, direction, Some(condition), environment);
-        Walks { along: Arc::new(along), against: same.against.clone() }
+        walks(Some(EdgeCondition { predicate, row }))
     }
 
     /// The search for the current row; none where there is nothing to find.
@@ -96,9 +95,7 @@ impl ExpandPath {
             let trivial = self.plan.hops.min == 0 && to.is_none_or(|to| to == from);
             return Ok(trivial.then(|| Search::point(from.dense())));
         };
-        // One with conditions reads another row.
-        if self.plan.predicate.is_none()
-            && let Some(mut spare) = self.spare.take()
+        if let Some(mut spare) = self.spare.take()
             && spare.restart(from.dense())?
         {
             return Ok(Some(spare));
@@ -212,7 +209,12 @@ impl ExpandPath {
             self.take_found(bound, rows, before.saturating_add(wanted))?;
             let done = turn.made(batch, self.row, rows.len() - before) || progress == Progress::Done;
             if done {
-                self.spare = self.search.take().filter(|search| search.bytes() <= SPARE_BYTES_MAX);
+                // One with conditions reads another row.
+                let is_kept = |search: &Search| {
+                    let is_the_same = self.plan.predicate.is_none() && search.is_restartable();
+                    is_the_same && search.bytes() <= SPARE_BYTES_MAX
+                };
+                self.spare = self.search.take().filter(is_kept);
                 self.row += 1;
             }
             self.charge(turn)?;

@@ -390,8 +390,7 @@ pub(crate) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let new = added(&node.kind, required);
     let may_keep = compiler.algorithm() == (Algorithm::Inline { keeps_answers: true });
-    let mut input = compiler.rows(feed)?;
-    input.fans_out |= node.scope.wide;
+    let input = compiler.rows(feed)?;
     let asks_one = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
     let is_test = asks_one && node.scope.early;
     let demand = compiler.demand_port(&input.layout);
@@ -426,6 +425,7 @@ pub(crate) fn compile(
     let environment = compiler.environment.clone();
     let make = move || Inline::new(plan.clone(), ExecutionContext::new(&environment), demand.clone());
     let fans_out = matches!(node.kind, ApplyKind::Inner(_) | ApplyKind::Optional(_));
+    compiler.shares_rows = node.scope.wide;
     let stream = compiler.attach("Inline", &Feed::Rows(input), output, make);
     Ok(Stream { fans_out, ..stream })
 }

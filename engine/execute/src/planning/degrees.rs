@@ -3,13 +3,14 @@
 //! A vertex's degree is known where its list is, so no counter is kept for it at each commit. Instead a sample of the vertices of a label is read
 //! when the planner first asks, and again once there are many more or fewer such edges. Where that would miss hubs, since not all vertices are in the
 //! sample, edges are sampled from their other ends: the mean degree of the vertices that they lead to, over the mean degree of all, is the same
-//! quotient, and a hub is met as often as it has edges. Cost: at most [`SPREAD_VERTICES`] lists and [`SPREAD_EDGES`] degrees a question, most from a
-//! few chunks spread over the graph; then one look-up.
+//! quotient, and a hub is met as often as it has edges. Cost: the lists of three samples of vertices at most, each from a few chunks spread over the
+//! graph, and [`SPREAD_EDGES`] degrees wherever they lie, these in [`SAMPLE_NS_MAX`]; then one look-up.
 
-use super::far_ends::far_ends;
+use super::far_ends::{EDGES_MIN, SAMPLE_NS_MAX, edge_sample};
+use dataflow::watch::work_clock_ns;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use model::{Direction, EdgeTypeId, LabelId, VertexId};
+use model::{Direction, EdgeTypeId, LabelId, LabelSetId, VertexId};
 use parking_lot::Mutex;
 use store::{LabelFilter, SAMPLE_VERTICES, Snapshot, StoreError};
 
@@ -17,8 +18,6 @@ use store::{LabelFilter, SAMPLE_VERTICES, Snapshot, StoreError};
 const SPREAD_VERTICES: usize = 2 * SAMPLE_VERTICES;
 /// Edges of a sample: the mean degree of their ends is within some percent.
 const SPREAD_EDGES: usize = 256;
-/// Labels among which the far ends are sought.
-const FAR_LABELS_MAX: usize = 1_024;
 /// Cached answers; beyond, all are dropped.
 const ANSWERS_MAX: usize = 1_024;
 /// How many times more or fewer edges there must be for a sample to be taken anew.
@@ -83,7 +82,7 @@ fn by_vertices(
     Ok((sum > 0.0).then(|| squares * count / (sum * sum)))
 }
 
-/// From a sample of edges; none where all vertices fit a sample, or few edges lead to them from any one label.
+/// From a sample of edges; none where all vertices fit a sample, or too few of the edges that were sampled from the other end lead to them.
 fn by_edges(
     snapshot: &Snapshot,
     label: Option<LabelId>,
@@ -95,23 +94,45 @@ fn by_edges(
     if vertices <= SPREAD_VERTICES as u64 {
         return Ok(None);
     }
-    let edges_at = |direction: Direction, label: Option<LabelId>| -> u64 {
-        types.iter().map(|edge_type| statistics.edges_near(*edge_type, direction, label)).sum()
-    };
-    let labels = snapshot.catalog().names().labels().len().min(FAR_LABELS_MAX) as u16;
+    let until_ns = work_clock_ns() + SAMPLE_NS_MAX;
+    let Some(far) = far_label(snapshot, label, types, direction, until_ns)? else { return Ok(None) };
     let from = direction.reversed();
-    let far = (0..labels).map(LabelId).max_by_key(|far| edges_at(from, Some(*far)));
-    let Some(far) = far else { return Ok(None) };
-    let (view, mut count, mut sum) = (snapshot.adjacency(types, direction), 0.0, 0.0);
-    for near in far_ends(snapshot, far, types, from, SPREAD_EDGES)? {
+    let sample = edge_sample(snapshot, Some(far), types, from, SPREAD_EDGES, until_ns)?;
+    let (view, mut count, mut sum) = (snapshot.adjacency(types, direction), 0, 0.0);
+    for near in sample.ends {
+        if work_clock_ns() >= until_ns {
+            break;
+        }
         let is_meant = match label {
             Some(label) => snapshot.has_label(VertexId::from_dense(near), label)?,
             None => true,
         };
         if is_meant {
-            (count, sum) = (count + 1.0, sum + f64::from(view.degree_about(near)?));
+            (count, sum) = (count + 1, sum + f64::from(view.degree(near)?));
         }
     }
-    let mean = edges_at(direction, label) as f64 / vertices as f64;
-    Ok((count > 0.0 && mean > 0.0).then(|| (sum / count / mean).max(1.0)))
+    let edges = |edge_type: &EdgeTypeId| statistics.edges_near(*edge_type, direction, label);
+    let mean = types.iter().map(edges).sum::<u64>() as f64 / vertices as f64;
+    Ok((count >= EDGES_MIN && mean > 0.0).then(|| (sum / count as f64 / mean).max(1.0)))
+}
+
+/// A label of the vertices that most of these edges lead to, the rarest one.
+fn far_label(
+    snapshot: &Snapshot,
+    label: Option<LabelId>,
+    types: &[EdgeTypeId],
+    direction: Direction,
+    until_ns: u64,
+) -> Result<Option<LabelId>, StoreError> {
+    let mut sets: Vec<(LabelSetId, usize)> = Vec::new();
+    for far in edge_sample(snapshot, label, types, direction, EDGES_MIN, until_ns)?.ends {
+        let set = snapshot.labels(VertexId::from_dense(far))?;
+        match sets.iter_mut().find(|(known, _)| *known == set) {
+            Some((_, count)) => *count += 1,
+            None => sets.push((set, 1)),
+        }
+    }
+    let Some((set, _)) = sets.into_iter().max_by_key(|(_, count)| *count) else { return Ok(None) };
+    let labels = snapshot.catalog().labels_of(set).iter().copied();
+    Ok(labels.min_by_key(|label| snapshot.statistics().vertices_with_label(*label)))
 }

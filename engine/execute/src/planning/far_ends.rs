@@ -1,10 +1,12 @@
-//! Where edges lead, from a sample of them: labels and types depend on each other.
+//! Samples of edges: which vertices they lead to, and which labels those have, since labels and types depend on each other.
 //!
 //! Counters know how many edges of a type leave or enter vertices of each label, but not from which label to which. Where a type connects several
 //! pairs of labels (persons and messages lie in places, places of one kind in those of another), the share of a label among the far ends depends on
 //! the label of the near ones. A sample of edges is read when the planner first asks, and again once there are many more or fewer of them. Cost: the
-//! lists of [`SAMPLE_VERTICES`] vertices and [`EDGES`] labels a question; then one look-up.
+//! lists of [`SAMPLE_VERTICES`] vertices from a few chunks, and the labels of [`EDGES`] vertices wherever they lie, in [`SAMPLE_NS_MAX`] at most; then
+//! one look-up.
 
+use dataflow::watch::work_clock_ns;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Direction, EdgeTypeId, LabelId, LabelSetId, VertexId};
@@ -15,10 +17,12 @@ use world::chance::Chance;
 
 /// Edges of a sample: a share of a half is within some percent.
 const EDGES: usize = 512;
-/// A smaller sample tells nothing.
-const EDGES_MIN: usize = 32;
+/// A smaller sample tells nothing, unless these are all.
+pub(super) const EDGES_MIN: usize = 32;
 /// Edges that are read to choose these.
 const READ_EDGES_MAX: u64 = 1 << 20;
+/// Time that a sample may take: enough to read some of it from the disk, once. What was read by then is the sample.
+pub(super) const SAMPLE_NS_MAX: u64 = 50_000_000;
 /// Cached answers; beyond, all are dropped.
 const ANSWERS_MAX: usize = 1_024;
 /// How many times more or fewer edges there must be for a sample to be taken anew.
@@ -27,14 +31,20 @@ const CHANGE: f64 = 1.25;
 const HITS_MIN: f64 = 0.5;
 
 type EndsKey = (LabelId, Vec<EdgeTypeId>, Direction);
-/// The label sets that edges lead to, and how many of the sample do.
-type SampledEnds = Option<Arc<[(LabelSetId, u32)]>>;
+
+/// The label sets that sampled edges lead to, and how many do.
+#[derive(Debug)]
+struct SampledEnds {
+    by_set: Vec<(LabelSetId, u32)>,
+    /// The sample is all edges that there are.
+    is_all: bool,
+}
 
 /// Samples of one database.
 #[derive(Debug, Default)]
 pub(super) struct FarEnds {
     /// Edges when it was sampled, and the answer.
-    answers: Mutex<HashMap<EndsKey, (f64, SampledEnds), FixedState>>,
+    answers: Mutex<HashMap<EndsKey, (f64, Option<Arc<SampledEnds>>), FixedState>>,
 }
 
 impl FarEnds {
@@ -47,10 +57,11 @@ impl FarEnds {
         direction: Direction,
     ) -> Option<f64> {
         let ends = self.ends(snapshot, near, types, direction)?;
-        let all: u32 = ends.iter().map(|(_, count)| count).sum();
+        let all: u32 = ends.by_set.iter().map(|(_, count)| count).sum();
         let leads_there = |set: LabelSetId| snapshot.catalog().labels_of(set).contains(&far);
-        let hits: u32 = ends.iter().filter(|(set, _)| leads_there(*set)).map(|(_, count)| count).sum();
-        Some(f64::from(hits).max(HITS_MIN) / f64::from(all))
+        let hits: u32 = ends.by_set.iter().filter(|(set, _)| leads_there(*set)).map(|(_, count)| count).sum();
+        let hits = if ends.is_all { f64::from(hits) } else { f64::from(hits).max(HITS_MIN) };
+        Some(hits / f64::from(all))
     }
     fn ends(
         &self,
@@ -58,7 +69,7 @@ impl FarEnds {
         near: LabelId,
         types: &[EdgeTypeId],
         direction: Direction,
-    ) -> SampledEnds {
+    ) -> Option<Arc<SampledEnds>> {
         let count =
             |edge_type: &EdgeTypeId| snapshot.statistics().edges_near(*edge_type, direction, Some(near));
         let edges = types.iter().map(count).sum::<u64>() as f64;
@@ -71,7 +82,7 @@ impl FarEnds {
             return answer;
         }
         // What cannot be read now is not sampled, and not kept: a plan must not fail for it.
-        let sampled = sample(snapshot, near, types, direction).ok()?;
+        let sampled = sample(snapshot, near, types, direction).ok()?.map(Arc::new);
         let mut answers = self.answers.lock();
         if answers.len() >= ANSWERS_MAX {
             answers.clear();
@@ -86,47 +97,67 @@ fn sample(
     near: LabelId,
     types: &[EdgeTypeId],
     direction: Direction,
-) -> Result<SampledEnds, StoreError> {
-    let mut sets: Vec<(LabelSetId, u32)> = Vec::new();
-    let ends = far_ends(snapshot, near, types, direction, EDGES)?;
+) -> Result<Option<SampledEnds>, StoreError> {
+    let until_ns = work_clock_ns() + SAMPLE_NS_MAX;
+    let EdgeSample { ends, is_all } = edge_sample(snapshot, Some(near), types, direction, EDGES, until_ns)?;
+    let (mut by_set, mut count): (Vec<(LabelSetId, u32)>, _) = (Vec::new(), 0);
     for far in &ends {
-        let set = snapshot.labels(VertexId::from_dense(*far))?;
-        match sets.iter_mut().find(|(known, _)| *known == set) {
-            Some((_, count)) => *count += 1,
-            None => sets.push((set, 1)),
+        if work_clock_ns() >= until_ns {
+            break;
         }
+        let set = snapshot.labels(VertexId::from_dense(*far))?;
+        match by_set.iter_mut().find(|(known, _)| *known == set) {
+            Some((_, count)) => *count += 1,
+            None => by_set.push((set, 1)),
+        }
+        count += 1;
     }
-    Ok((ends.len() >= EDGES_MIN).then(|| sets.into()))
+    let is_all = is_all && count == ends.len();
+    Ok((count >= EDGES_MIN || is_all && count > 0).then_some(SampledEnds { by_set, is_all }))
 }
 
-/// The far ends of about `wanted` of the edges at vertices with the label `near`, of as many vertices as are in a sample; none where the lists of
-/// these are too long to be read, or lie on other machines, for which a plan does not wait.
+/// Some edges of vertices with a label.
+pub(super) struct EdgeSample {
+    /// Where they lead.
+    pub(super) ends: Vec<u32>,
+    /// There are no others.
+    is_all: bool,
+}
+
+/// About `wanted` of the edges at vertices with the label `near`, of as many vertices as are in a sample; none where the lists of these are too long
+/// to be read, where ends of edges are hidden, or on other machines, for which a plan does not wait.
 ///
 /// # Errors
 /// A chunk cannot be read.
-pub(super) fn far_ends(
+pub(super) fn edge_sample(
     snapshot: &Snapshot,
-    near: LabelId,
+    near: Option<LabelId>,
     types: &[EdgeTypeId],
     direction: Direction,
     wanted: usize,
-) -> Result<Vec<u32>, StoreError> {
-    if snapshot.is_remote() {
-        return Ok(Vec::new());
+    until_ns: u64,
+) -> Result<EdgeSample, StoreError> {
+    let statistics = snapshot.statistics();
+    if snapshot.is_remote() || !statistics.counts_edges() {
+        return Ok(EdgeSample { ends: Vec::new(), is_all: false });
     }
     let (view, mut scratch) = (snapshot.adjacency(types, direction), Vec::new());
-    let vertices = snapshot.sample(&LabelFilter::Has(near), SAMPLE_VERTICES)?;
-    let mut read = 0;
+    let vertices = snapshot.sample(&near.map_or(LabelFilter::Any, LabelFilter::Has), SAMPLE_VERTICES)?;
+    let (mut read, mut looked_at) = (0, 0);
     for vertex in &vertices {
-        read += u64::from(view.degree_about(vertex.dense())?);
+        if work_clock_ns() >= until_ns {
+            break;
+        }
+        read += u64::from(view.degree(vertex.dense())?);
+        looked_at += 1;
     }
     if read == 0 || read > READ_EDGES_MAX {
-        return Ok(Vec::new());
+        return Ok(EdgeSample { ends: Vec::new(), is_all: false });
     }
     // One of each so many, not always the same: lists of vertices of one label begin alike.
     let (step, mut chance) = ((read as usize).div_ceil(wanted), Chance::seeded(read));
     let (mut ends, mut passed, mut next) = (Vec::with_capacity(wanted), 0, chance.index(step));
-    for vertex in &vertices {
+    for vertex in &vertices[..looked_at] {
         let list = view.neighbours(vertex.dense(), &mut scratch)?;
         while let Some(end) = list.get(next - passed) {
             ends.push(*end);
@@ -134,5 +165,7 @@ pub(super) fn far_ends(
         }
         passed += list.len();
     }
-    Ok(ends)
+    let count = near.map_or_else(|| statistics.vertices(), |near| statistics.vertices_with_label(near));
+    let is_all = step == 1 && looked_at as u64 == count;
+    Ok(EdgeSample { ends, is_all })
 }

@@ -1,7 +1,8 @@
 //! Calls over many rows: arguments are read or computed as columns, and the function is called for each row.
 //!
-//! That is done where no argument makes a list, a map or a text of its own for each row: a batch of those would be held at once. A map that is
-//! written out for an instant (`date({year: y, month: m})`) is never made: its fields are columns.
+//! That is done where no argument makes a list, a map or a text of its own for each row: a batch of those would be held at once, as one of
+//! properties is, of which functions of lists take none here. A map that is written out for an instant (`date({year: y, month: m})`) is never made:
+//! its fields are columns.
 
 use crate::error::EvalError;
 use crate::functions::{self, time};
@@ -31,9 +32,22 @@ pub(super) fn by_columns(function: Function, arguments: &[Node]) -> Option<ByCol
         };
         return fields.iter().enumerate().all(is_fit).then_some(ByColumns::Fields(kind, fields));
     }
-    // It computes no argument behind the first that is not null.
-    let is_fit = function != Function::Coalesce && !arguments.is_empty() && arguments.iter().all(is_small);
-    is_fit.then_some(ByColumns::Each(arguments))
+    let is_there = |node: &Node| matches!(node, Node::Column(_) | Node::Constant(_) | Node::Parameter(_));
+    let is_fit = match function {
+        // It computes no argument behind the first that is not null.
+        Function::Coalesce => false,
+        _ if takes_lists(function) => arguments.iter().all(is_there),
+        _ => arguments.iter().all(is_small),
+    };
+    (is_fit && !arguments.is_empty()).then_some(ByColumns::Each(arguments))
+}
+
+/// Is it asked of lists, which may be long?
+fn takes_lists(function: Function) -> bool {
+    use Function as F;
+    matches!(function, F::Head | F::Last | F::Tail | F::Reverse | F::IsEmpty | F::Size)
+        || matches!(function, F::VectorCosine | F::VectorEuclidean)
+        || matches!(function, F::ToIntegerList | F::ToFloatList | F::ToBooleanList | F::ToStringList)
 }
 
 /// Is its value there already, or a number, or an instant?

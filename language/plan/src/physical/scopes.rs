@@ -25,6 +25,8 @@ const MUCH_WORK: f64 = 512.0;
 /// Rows of work in all rounds of a loop from which on its rounds span executors, and in a sub-query from which on executors share its outer rows: that
 /// costs some microseconds more.
 const WIDE_WORK: f64 = 65_536.0;
+/// Outer rows from which on they can be shared.
+const WIDE_ROWS_MIN: f64 = 2.0;
 /// Rounds that are estimated to decide that: by then it is much, or never will be.
 const WIDE_ROUNDS_MAX: u32 = 16;
 /// Outer rows of one instance at most; more come in several batches anyway.
@@ -66,7 +68,7 @@ impl Choosing {
             if !node.scope.is_told() {
                 node.scope = self.choose(node, inside / outer.max(1.0), wanted.is_few());
                 let grows = self.rows.get(body).copied().unwrap_or(0.0) / outer.max(1.0);
-                node.scope.wide = is_wide(node, outer, grows, inside / outer.max(1.0));
+                node.scope.wide = is_wide(node, (outer, wanted), grows, inside / outer.max(1.0));
             }
             return own + input + inside;
         }
@@ -107,8 +109,10 @@ impl Choosing {
 
 /// Is it so much work that executors should share it? A round of a loop, of which all rounds are wanted, makes `grows` times as many rows, and works
 /// on `work` for each; any other sub-query has one round.
-fn is_wide(node: &Apply, rows: f64, grows: f64, work: f64) -> bool {
-    let ApplyKind::Repeat(repeat) = &node.kind else { return rows * work >= WIDE_WORK };
+fn is_wide(node: &Apply, (rows, wanted): (f64, Wanted), grows: f64, work: f64) -> bool {
+    let ApplyKind::Repeat(repeat) = &node.kind else {
+        return rows >= WIDE_ROWS_MIN && rows * work >= WIDE_WORK && !wanted.is_few();
+    };
     let (mut rows, mut all) = (rows, 0.0);
     for _ in 0..repeat.max.min(WIDE_ROUNDS_MAX) {
         all += rows * work;

@@ -141,8 +141,16 @@ pub fn from_text(kind: Kind, text: &str) -> Result<Value, TemporalError> {
 /// # Errors
 /// Unknown, missing, contradicting or invalid fields.
 pub fn from_map(kind: Kind, map: &Map, now: (i64, u32)) -> Result<Value, TemporalError> {
-    let given: Vec<(&str, &Value)> = map.iter().map(|(name, value)| (&**name, value)).collect();
-    from_fields(kind, &given, now)
+    if map.values().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    from_fields(kind, &fields_of(map), now)
+}
+
+/// The entries of a map. Of one with more than there are fields, as many as hold an unknown one.
+pub(super) fn fields_of(map: &Map) -> Vec<(&str, &Value)> {
+    let fields_max = DATE_FIELDS.len() + TIME_FIELDS.len() + OTHER_FIELDS.len();
+    map.iter().take(fields_max + 1).map(|(name, value)| (&**name, value)).collect()
 }
 
 /// As [`from_map`], of the entries of a map: each name once.
@@ -210,6 +218,7 @@ const DATE_FIELDS: [&str; 9] =
     ["year", "month", "day", "week", "dayOfWeek", "quarter", "dayOfQuarter", "ordinalDay", "date"];
 const TIME_FIELDS: [&str; 7] =
     ["hour", "minute", "second", "millisecond", "microsecond", "nanosecond", "time"];
+const OTHER_FIELDS: [&str; 4] = ["timezone", "datetime", "epochSeconds", "epochMillis"];
 
 impl Fields<'_> {
     fn has_null(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Instants rounded down to a unit, some of their smaller fields then set anew.
 
-use super::build::{Fields, Kind, Parts};
+use super::build::{Fields, Kind, Parts, fields_of};
 use super::types::{Date, TemporalError};
 use super::zone::Zone;
 use crate::value::{Map, Value};
@@ -15,7 +15,7 @@ pub fn truncate(kind: Kind, unit: &str, value: &Value, fields: &Map) -> Result<V
         || TemporalError::new(format!("{}.truncate() takes an instant, not a {found}", kind.name()));
     let parts = Parts::of(value).ok_or_else(no_instant)?;
     let wrong_unit = || TemporalError::new(format!("{}.truncate() has no unit '{unit}'", kind.name()));
-    let given: Vec<(&str, &Value)> = fields.iter().map(|(name, value)| (&**name, value)).collect();
+    let given = fields_of(fields);
     let fields = Fields { given: &given, kind };
     if !given.is_empty() {
         fields.check_names()?;

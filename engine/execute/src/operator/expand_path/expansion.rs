@@ -57,11 +57,11 @@ pub(super) struct Bound {
     pub(super) snapshot: Snapshot,
     pub(super) types: Option<Arc<Vec<EdgeTypeId>>>,
     pub(super) labels: LabelCheck,
-    /// The same for all rows, unless edges have conditions.
+    /// Those of all rows, unless edges have conditions.
     pub(super) walks: OnceCell<Walks>,
 }
 
-/// The walks of one row: along the path, and against it.
+/// The walks of a search: along the path, and against it.
 #[derive(Clone)]
 pub(crate) struct Walks {
     pub(crate) along: Arc<Walk>,

@@ -159,6 +159,11 @@ impl Search {
         Ok(Search { walk, against, form, given, excluded, keeps_paths, edges_per_answer })
     }
 
+    /// Could [`Search::restart`] begin it anew?
+    pub(super) fn is_restartable(&self) -> bool {
+        matches!(&self.form, Form::Trails(trails) if trails.is_restartable()) && self.excluded.is_none()
+    }
+
     /// The same search from another vertex, in its memory, if its kind allows; else it is left as it is.
     pub(super) fn restart(&mut self, from: u32) -> Try<bool> {
         let Form::Trails(trails) = &mut self.form else { return Ok(false) };

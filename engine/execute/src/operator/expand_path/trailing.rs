@@ -54,6 +54,10 @@ impl Trailing {
             false => Trailing::Every { search, batch },
         })
     }
+    /// Could [`Trailing::restart`] begin it anew?
+    pub(super) fn is_restartable(&self) -> bool {
+        matches!(self, Trailing::Every { .. } | Trailing::Probe { .. })
+    }
     /// The same from another vertex, in the same memory, where there is nothing else to make anew.
     pub(super) fn restart(&mut self, from: u32) -> Result<bool, PathError> {
         let (search, batch) = match self {

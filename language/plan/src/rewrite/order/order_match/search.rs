@@ -6,13 +6,16 @@
 
 use super::hints;
 use super::problem::{Edge, OneWay, Problem};
-use super::ways::{INPUT, Set, Side, Step};
+use super::ways::{How, INPUT, Set, Side, Step};
 use crate::cost;
 use crate::expr::Var;
 use crate::pattern::Selector;
 
 /// Unbound vertices up to which every order is considered: 2^11 sets, 3^10 pairs, some ten milliseconds at worst.
 pub(super) const DYNAMIC_VERTICES_MAX: usize = 10;
+
+/// Opening a union of look-ups, which no pipeline is, instead of walking an edge: some twenty microseconds.
+const UNION_COST: f64 = 256.0;
 
 /// How a set is reached, with the total cost.
 #[derive(Clone, Copy, Debug)]
@@ -80,10 +83,13 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
             best = (step, cost)
         }
     };
+    let is_met = problem.edges.iter().any(|edge| edge.reaches(set, more.bit).is_some());
     for (which, start) in vertex.seeks.iter().enumerate() {
         if start.need & !set == 0 {
             let found = before * start.rows;
-            consider(Step::Seek(number, which), more.cost(before * start.cost, found, all, None))
+            // Against a scan, which grows with the graph, it always pays.
+            let opened = if is_met && matches!(start.how, How::AnyLabel(_)) { UNION_COST } else { 0.0 };
+            consider(Step::Seek(number, which), more.cost(opened + before * start.cost, found, all, None))
         }
     }
     for (which, edge) in problem.edges.iter().enumerate() {
