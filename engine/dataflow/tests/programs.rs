@@ -266,10 +266,11 @@ impl Build {
             return Route::Local;
         }
         let messages = self.counts.messages.clone();
-        match self.random.below(4) {
+        match self.random.below(5) {
             0 => Route::Local,
             1 => Route::Gather,
             2 => Route::Spread,
+            3 => Route::Share,
             _ => Route::Partition(Arc::new(move |message: Rows, parts| {
                 let part = |row: &u64| (*row as usize) % parts;
                 let rows = |at| message.rows.iter().copied().filter(|row| part(row) == at).collect();

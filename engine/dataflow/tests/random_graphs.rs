@@ -66,7 +66,7 @@ fn random_plan(random: &mut Random, rows_max: u64) -> Plan {
             let edges = 1 + random.below(2.min(edges_max as u64)) as usize;
             for _ in 0..edges.min(edges_max) {
                 let (from, output) = open.swap_remove(random.below(open.len() as u64) as usize);
-                let route = if gather { 2 } else { random.below(4) as u8 };
+                let route = if gather { 2 } else { random.below(5) as u8 };
                 plan.edges.push((from, output, number, port, route));
             }
         }
@@ -266,6 +266,7 @@ fn build(plan: &Plan, trouble: &Trouble, seed: u64, counts: &Counts) -> GraphBui
             0 => Route::Local,
             1 => Route::Spread,
             2 => Route::Gather,
+            3 => Route::Share,
             _ => Route::Partition(Arc::new(move |rows: Rows, parts| {
                 let mut split = vec![Vec::new(); parts];
                 rows.rows.iter().for_each(|row| split[(row % parts as u64) as usize].push(*row));

@@ -1,4 +1,5 @@
-//! The states of one run, by vertex, in pages: a run that touches few vertices holds few pages.
+//! The states of one run, by vertex, in pages: a run that touches few vertices holds few pages. A page of integers is made and dropped as such: a run
+//! over two hops of a hub touches a few vertices of each of hundreds of pages.
 //!
 //! Invariant: a state is out while a worker has it, and null here; each vertex is in one batch of a round, so no other worker takes it.
 
@@ -8,7 +9,76 @@ use model::Value;
 /// Vertices of one page.
 pub(crate) const PAGE_VERTICES: usize = 256;
 
-type StatePage = Box<[Value]>;
+const _: () = assert!(PAGE_VERTICES.is_multiple_of(64));
+
+/// The states of a page.
+enum StatePage {
+    /// Integers, as most programs have.
+    Ints(Box<IntPage>),
+    Any(Box<[Value]>),
+}
+
+struct IntPage {
+    /// A bit for each vertex that has a state.
+    held: [u64; PAGE_VERTICES / 64],
+    values: [i64; PAGE_VERTICES],
+}
+
+impl IntPage {
+    fn holds(&self, at: usize) -> bool {
+        self.held[at / 64] >> (at % 64) & 1 == 1
+    }
+}
+
+impl StatePage {
+    /// For a first state.
+    fn of(state: &Value) -> StatePage {
+        match state {
+            Value::Int(_) => StatePage::Ints(Box::new(IntPage {
+                held: [0; PAGE_VERTICES / 64],
+                values: [0; PAGE_VERTICES],
+            })),
+            _ => StatePage::Any(vec![Value::Null; PAGE_VERTICES].into_boxed_slice()),
+        }
+    }
+    /// Bytes of it, without those behind its values.
+    fn bytes(&self) -> usize {
+        match self {
+            StatePage::Ints(_) => size_of::<IntPage>(),
+            StatePage::Any(_) => PAGE_VERTICES * size_of::<Value>(),
+        }
+    }
+    fn holds(&self, at: usize) -> bool {
+        match self {
+            StatePage::Ints(page) => page.holds(at),
+            StatePage::Any(values) => !values[at].is_null(),
+        }
+    }
+    fn take(&mut self, at: usize) -> Value {
+        match self {
+            StatePage::Ints(page) if page.holds(at) => {
+                page.held[at / 64] &= !(1 << (at % 64));
+                Value::Int(page.values[at])
+            }
+            StatePage::Ints(_) => Value::Null,
+            StatePage::Any(values) => std::mem::take(&mut values[at]),
+        }
+    }
+    fn put(&mut self, at: usize, state: Value) {
+        match (&mut *self, state) {
+            (StatePage::Ints(page), Value::Int(int)) => {
+                page.held[at / 64] |= 1 << (at % 64);
+                page.values[at] = int;
+            }
+            (StatePage::Ints(_), state) => {
+                let mut values: Vec<Value> = (0..PAGE_VERTICES).map(|at| self.take(at)).collect();
+                values[at] = state;
+                *self = StatePage::Any(values.into_boxed_slice());
+            }
+            (StatePage::Any(values), state) => values[at] = state,
+        }
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct States {
@@ -18,9 +88,8 @@ pub(crate) struct States {
 }
 
 impl States {
-    fn slot(&mut self, vertex: u32) -> Option<&mut Value> {
-        let page = self.pages.get_mut(vertex as usize / PAGE_VERTICES)?.as_mut()?;
-        page.get_mut(vertex as usize % PAGE_VERTICES)
+    fn page(&mut self, vertex: u32) -> Option<&mut StatePage> {
+        self.pages.get_mut(vertex as usize / PAGE_VERTICES)?.as_mut()
     }
     /// Takes the states of these vertices out.
     pub(crate) fn take(&mut self, vertices: &[u32], into: &mut Vec<Value>) {
@@ -29,7 +98,8 @@ impl States {
             return into.resize(vertices.len(), Value::Null);
         }
         for vertex in vertices {
-            let state = self.slot(*vertex).map_or(Value::Null, std::mem::take);
+            let at = *vertex as usize % PAGE_VERTICES;
+            let state = self.page(*vertex).map_or(Value::Null, |page| page.take(at));
             self.bytes -= heap_bytes(&state);
             into.push(state);
         }
@@ -47,11 +117,11 @@ impl States {
                 self.pages.resize_with(number + 1, || None);
                 self.bytes += (self.pages.capacity() - before) * size_of::<Option<StatePage>>();
             }
-            let page = self.pages[number].get_or_insert_with(|| {
-                self.bytes += PAGE_VERTICES * size_of::<Value>();
-                vec![Value::Null; PAGE_VERTICES].into_boxed_slice()
-            });
-            page[*vertex as usize % PAGE_VERTICES] = state;
+            let page = &mut self.pages[number];
+            let before = page.as_ref().map_or(0, StatePage::bytes);
+            let page = page.get_or_insert_with(|| StatePage::of(&state));
+            page.put(*vertex as usize % PAGE_VERTICES, state);
+            self.bytes = self.bytes + page.bytes() - before;
         }
     }
     /// Pages that hold something, by number.
@@ -63,11 +133,58 @@ impl States {
     pub(crate) fn vertices(&self, page: u32) -> Vec<u32> {
         let first = page as usize * PAGE_VERTICES;
         let Some(Some(page)) = self.pages.get(page as usize) else { return Vec::new() };
-        let held = page.iter().enumerate().filter(|(_, state)| !state.is_null());
-        held.map(|(at, _)| (first + at) as u32).collect()
+        (0..PAGE_VERTICES).filter(|at| page.holds(*at)).map(|at| (first + at) as u32).collect()
     }
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use world::chance::Chance;
+
+    /// States of all kinds, put and taken, beside a map.
+    #[test]
+    fn states_are_those_of_a_map() {
+        let seed = Chance::system_seed();
+        let mut chance = Chance::seeded(seed);
+        for _ in 0..50 {
+            let (mut states, mut twin) = (States::default(), BTreeMap::new());
+            let only_ints = chance.happens(0.5);
+            for _ in 0..40 {
+                let mut vertices: Vec<u32> =
+                    (0..chance.below(20)).map(|_| chance.below(4 * PAGE_VERTICES as u64) as u32).collect();
+                vertices.sort_unstable();
+                vertices.dedup();
+                let mut taken = Vec::new();
+                states.take(&vertices, &mut taken);
+                let right: Vec<Value> =
+                    vertices.iter().map(|vertex| twin.remove(vertex).unwrap_or(Value::Null)).collect();
+                assert_eq!(format!("{taken:?}"), format!("{right:?}"), "seed {seed}");
+                for (vertex, state) in vertices.iter().zip(&mut taken) {
+                    *state = match chance.below(if only_ints { 2 } else { 4 }) {
+                        0 => Value::Null,
+                        1 => Value::Int(chance.next_u64() as i64),
+                        2 => Value::Float(0.5),
+                        _ => Value::string("a text on the heap"),
+                    };
+                    if !state.is_null() {
+                        twin.insert(*vertex, state.clone());
+                    }
+                }
+                states.put(&vertices, &mut taken);
+                let held: Vec<u32> =
+                    states.pages().into_iter().flat_map(|page| states.vertices(page)).collect();
+                assert!(held.iter().eq(twin.keys()), "seed {seed}");
+                let on_heap: usize = twin.values().map(heap_bytes).sum();
+                let of_pages: usize = states.pages.iter().flatten().map(StatePage::bytes).sum();
+                let all = states.pages.capacity() * size_of::<Option<StatePage>>() + of_pages + on_heap;
+                assert_eq!(states.bytes(), all, "seed {seed}");
+            }
+        }
     }
 }

@@ -127,6 +127,18 @@ pub enum Seek {
     Prefix(Expr),
 }
 
+impl Seek {
+    /// Does it look for something else for each row?
+    pub(crate) fn reads_rows(&self) -> bool {
+        let reads = |expr: &Expr| !expr.free_variables().is_empty();
+        match self {
+            Seek::Equal(values) => values.iter().any(reads),
+            Seek::In(value) | Seek::Prefix(value) => reads(value),
+            Seek::Range(low, high) => low.iter().chain(high).any(|(value, _)| reads(value)),
+        }
+    }
+}
+
 /// For each input row, the vertices with these ids: an integer, or a list whose elements count once each; a value that is no integer finds nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeekIds {

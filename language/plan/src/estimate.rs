@@ -61,6 +61,13 @@ impl Known {
         };
         self.label(var).or_else(guess)
     }
+    /// A look-up finds so many, for each row or, where it reads none, the same for all.
+    fn name(&mut self, vertex: Var, found: f64, reads_rows: bool) {
+        let times = if reads_rows { self.rows.max(1.0) } else { 1.0 };
+        if times * found <= cost::NAMED_ROWS_MAX {
+            self.named.push(vertex)
+        }
+    }
     fn learn(&mut self, planning: &dyn Planning, var: Var, labels: &LabelExpr) {
         if !self.vertices.contains(&var) {
             self.vertices.push(var)
@@ -248,10 +255,8 @@ impl Estimator<'_> {
             Plan::SeekVertices(node) => {
                 input.learn(planning, node.vertex, &LabelExpr::Has(node.label.clone()));
                 let found = cost::seek_rows(planning, &node.label, &node.keys, &node.seek);
+                input.name(node.vertex, found, node.seek.reads_rows());
                 input.rows *= found;
-                if input.rows <= cost::NAMED_ROWS_MAX {
-                    input.named.push(node.vertex)
-                }
             }
             Plan::SeekEdges(node) => {
                 input.learn(planning, node.from, &LabelExpr::Any);
@@ -261,11 +266,9 @@ impl Estimator<'_> {
             Plan::SeekIds(node) => {
                 input.learn(planning, node.vertex, &LabelExpr::Any);
                 let list = matches!(&node.ids, Expr::List(_) | Expr::Literal(_));
-                input.rows *= if list { cost::list_length(&node.ids) } else { 1.0 };
-                // A parameter may be one or many.
-                if list && input.rows <= cost::NAMED_ROWS_MAX {
-                    input.named.push(node.vertex)
-                }
+                let found = if list { cost::list_length(&node.ids) } else { 1.0 };
+                input.name(node.vertex, found, !node.ids.free_variables().is_empty());
+                input.rows *= found;
             }
             Plan::Expand(node) => self.expand(node, &mut input),
             Plan::ExpandPath(node) => self.expand_path(node, &mut input),

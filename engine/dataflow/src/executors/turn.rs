@@ -12,7 +12,7 @@ use crate::accounting::{latch, watch};
 use crate::executors::local::{Ended, LocalQuery, QueryAccess, Work};
 use crate::executors::tree::{At, ROOT};
 use crate::graphs::graph::Inner;
-use crate::terms::limits::{MAILBOX_MESSAGES_MAX, TURN_NS_MIN};
+use crate::terms::limits::TURN_NS_MIN;
 use crate::{IntraPolicy, Message};
 use std::sync::atomic::Ordering::Relaxed;
 use world::fiber::{Resumed, Stacks};
@@ -205,7 +205,7 @@ impl<M: Message> QueryAccess<'_, M> {
             if to.wide {
                 shared.edge_full(edge, self.local.me)
             } else {
-                self.local.queued[to.ports_before + edge.port] >= MAILBOX_MESSAGES_MAX
+                self.local.queued[to.ports_before + edge.port] >= shared.graph.mailbox_messages_max
             }
         })
     }

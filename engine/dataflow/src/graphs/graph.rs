@@ -322,6 +322,8 @@ pub struct Graph<M: Message> {
     pub(crate) output: usize,
     /// Some vertex runs ahead.
     pub(crate) has_ahead: bool,
+    /// Messages that may wait at one port on one executor before its feeders are no longer scheduled.
+    pub(crate) mailbox_messages_max: usize,
 }
 
 impl<M: Message> Graph<M> {

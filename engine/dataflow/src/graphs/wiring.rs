@@ -8,6 +8,7 @@ use crate::graphs::graph::{Crossing, Edge, Graph, GraphBuilder, GraphError, Inne
 use crate::graphs::policy::{IntraPolicy, Member};
 use crate::terms::ids::{ScopeNo, VertexNo};
 use crate::terms::limits::{IN_EDGES_MAX, PORTS_MAX, SCOPE_DEPTH_MAX, VERTICES_MAX};
+use crate::terms::limits::{MAILBOX_MESSAGES_MAX, MAILBOX_MESSAGES_MIN, QUERY_MESSAGES_MAX};
 
 impl<M: Message> GraphBuilder<M> {
     /// Checks the graph.
@@ -30,7 +31,15 @@ impl<M: Message> GraphBuilder<M> {
         }
         self.mark_elastic();
         let has_ahead = self.vertices.iter().any(|vertex| vertex.ahead);
-        Ok(Graph { vertices: self.vertices, edges: self.edges, scopes: self.scopes, output, has_ahead })
+        let each = QUERY_MESSAGES_MAX / self.vertices.len().max(1);
+        Ok(Graph {
+            vertices: self.vertices,
+            edges: self.edges,
+            scopes: self.scopes,
+            output,
+            has_ahead,
+            mailbox_messages_max: each.clamp(MAILBOX_MESSAGES_MIN, MAILBOX_MESSAGES_MAX),
+        })
     }
 
     fn name(&self, vertex: usize) -> String {

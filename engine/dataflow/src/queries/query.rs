@@ -11,7 +11,6 @@ use crate::graphs::graph::{Edge, Graph};
 use crate::queries::level::Level;
 use crate::queries::links::{Command, Links};
 use crate::queries::output::Output;
-use crate::terms::limits::MAILBOX_MESSAGES_MAX;
 use crate::terms::options::QueryOptions;
 use crate::terms::parts::{Parts, Past};
 use crate::terms::rules::{Action, Rule, Taken};
@@ -259,7 +258,8 @@ impl<M: Message> QueryShared<M> {
     }
 
     pub(crate) fn dequeued(&self, vertex: usize, port: usize, executor: usize) {
-        if self.queue_place(vertex, port, executor).fetch_sub(1, Ordering::SeqCst) == MAILBOX_MESSAGES_MAX {
+        let before = self.queue_place(vertex, port, executor).fetch_sub(1, Ordering::SeqCst);
+        if before == self.graph.mailbox_messages_max {
             self.unblock();
         }
     }
@@ -295,7 +295,9 @@ impl<M: Message> QueryShared<M> {
 
     /// True if the queue at the far end of an edge outside scopes is full.
     pub(crate) fn edge_full(&self, edge: &Edge<M>, executor: usize) -> bool {
-        let full = |executor: usize| self.queue_length(edge.to, edge.port, executor) >= MAILBOX_MESSAGES_MAX;
+        let full = |executor: usize| {
+            self.queue_length(edge.to, edge.port, executor) >= self.graph.mailbox_messages_max
+        };
         match edge.route {
             Route::Local => full(executor),
             Route::Gather => full(self.home),

@@ -23,6 +23,13 @@ pub const CREDIT_NS_MAX: u64 = 2_000_000;
 /// call. Small, because a message is a batch of up to a thousand rows and memory should stay near the output.
 pub const MAILBOX_MESSAGES_MAX: usize = 16;
 
+/// Messages that may wait at all ports of a query on one executor, about: of a graph with many vertices each port has its part of them, and no fewer
+/// than [`MAILBOX_MESSAGES_MIN`]. They are not charged, and those of a long line of joins held as much as a budget.
+pub const QUERY_MESSAGES_MAX: usize = 512;
+
+/// With fewer, an operator and its feeder would take turns for each message.
+pub const MAILBOX_MESSAGES_MIN: usize = 2;
+
 /// A `Route::Spread` edge keeps messages local while fewer than this many wait at the local twin: moving a batch to another core costs
 /// cache misses and a wake, so only real queues are shared out.
 pub const SPREAD_LOCAL_MESSAGES_MAX: usize = 2;

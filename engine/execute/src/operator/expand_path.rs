@@ -60,15 +60,19 @@ impl ExpandPath {
         types: &Arc<Vec<EdgeTypeId>>,
     ) -> Walks {
         let (environment, direction) = (&execution.environment, self.plan.direction);
-        let walks = |condition| Walks {
-            along: Arc::new(Walk::new(&bound.snapshot, types, direction, condition, environment)),
-            against: Arc::new(Walk::new(&bound.snapshot, types, direction.reversed(), None, environment)),
+        let walk = |direction, condition| {
+            Arc::new(Walk::new(&bound.snapshot, types, direction, condition, environment))
         };
-        let Some(predicate) = self.plan.predicate.clone() else {
-            return bound.walks.get_or_init(|| walks(None)).clone();
+        let against = bound.against.get_or_init(|| walk(direction.reversed(), None)).clone();
+        let along = match self.plan.predicate.clone() {
+            None => bound.along.get_or_init(|| walk(direction, None)).clone(),
+            Some(predicate) => {
+                let row =
+                    if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) };
+                walk(direction, Some(EdgeCondition { predicate, row }))
+            }
         };
-        let row = if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) };
-        walks(Some(EdgeCondition { predicate, row }))
+        Walks { along, against }
     }
 
     /// The search for the current row; none where there is nothing to find.
@@ -234,7 +238,8 @@ impl FanOut for ExpandPath {
             let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
             execution.environment.record(|reads| labels.record(reads));
-            self.bound = Some(Bound { types, labels, snapshot, walks: OnceCell::new() });
+            let (along, against) = (OnceCell::new(), OnceCell::new());
+            self.bound = Some(Bound { types, labels, snapshot, along, against });
             self.plan.say_instead(&execution.environment);
         }
         (self.row, self.search, self.lanes) = (0, None, None);

@@ -4,9 +4,9 @@
 //! when the planner first asks, and again once there are many more or fewer such edges. Where that would miss hubs, since not all vertices are in the
 //! sample, edges are sampled from their other ends: the mean degree of the vertices that they lead to, over the mean degree of all, is the same
 //! quotient, and a hub is met as often as it has edges. Cost: the lists of three samples of vertices at most, each from a few chunks spread over the
-//! graph, and [`SPREAD_EDGES`] degrees wherever they lie, these in [`SAMPLE_NS_MAX`]; then one look-up.
+//! graph, and [`SPREAD_EDGES`] degrees wherever they lie, the edges given up after [`SAMPLE_NS_MAX`]; then one look-up.
 
-use super::far_ends::{EDGES_MIN, SAMPLE_NS_MAX, edge_sample};
+use super::far_ends::{EDGES_MIN, NotNow, SAMPLE_NS_MAX, edge_sample, in_time};
 use dataflow::watch::work_clock_ns;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -53,7 +53,7 @@ impl Degrees {
         }
         // What cannot be read now is not sampled, and not kept: a plan must not fail for it.
         let sampled = match by_edges(snapshot, label, types, direction) {
-            Ok(None) => by_vertices(snapshot, label, types, direction),
+            Ok(None) => by_vertices(snapshot, label, types, direction).map_err(NotNow::from),
             other => other,
         };
         let Ok(answer) = sampled else { return None };
@@ -88,7 +88,7 @@ fn by_edges(
     label: Option<LabelId>,
     types: &[EdgeTypeId],
     direction: Direction,
-) -> Result<Option<f64>, StoreError> {
+) -> Result<Option<f64>, NotNow> {
     let statistics = snapshot.statistics();
     let vertices = label.map_or_else(|| statistics.vertices(), |label| statistics.vertices_with_label(label));
     if vertices <= SPREAD_VERTICES as u64 {
@@ -100,9 +100,10 @@ fn by_edges(
     let sample = edge_sample(snapshot, Some(far), types, from, SPREAD_EDGES, until_ns)?;
     let (view, mut count, mut sum) = (snapshot.adjacency(types, direction), 0, 0.0);
     for near in sample.ends {
-        if work_clock_ns() >= until_ns {
+        if count >= EDGES_MIN && in_time(until_ns).is_err() {
             break;
         }
+        in_time(until_ns)?;
         let is_meant = match label {
             Some(label) => snapshot.has_label(VertexId::from_dense(near), label)?,
             None => true,
@@ -123,9 +124,10 @@ fn far_label(
     types: &[EdgeTypeId],
     direction: Direction,
     until_ns: u64,
-) -> Result<Option<LabelId>, StoreError> {
+) -> Result<Option<LabelId>, NotNow> {
     let mut sets: Vec<(LabelSetId, usize)> = Vec::new();
     for far in edge_sample(snapshot, label, types, direction, EDGES_MIN, until_ns)?.ends {
+        in_time(until_ns)?;
         let set = snapshot.labels(VertexId::from_dense(far))?;
         match sets.iter_mut().find(|(known, _)| *known == set) {
             Some((_, count)) => *count += 1,

@@ -3,8 +3,8 @@
 //! Counters know how many edges of a type leave or enter vertices of each label, but not from which label to which. Where a type connects several
 //! pairs of labels (persons and messages lie in places, places of one kind in those of another), the share of a label among the far ends depends on
 //! the label of the near ones. A sample of edges is read when the planner first asks, and again once there are many more or fewer of them. Cost: the
-//! lists of [`SAMPLE_VERTICES`] vertices from a few chunks, and the labels of [`EDGES`] vertices wherever they lie, in [`SAMPLE_NS_MAX`] at most; then
-//! one look-up.
+//! lists of [`SAMPLE_VERTICES`] vertices from a few chunks, and the labels of [`EDGES`] vertices wherever they lie, given up after [`SAMPLE_NS_MAX`];
+//! then one look-up.
 
 use dataflow::watch::work_clock_ns;
 use foldhash::fast::FixedState;
@@ -21,7 +21,7 @@ const EDGES: usize = 512;
 pub(super) const EDGES_MIN: usize = 32;
 /// Edges that are read to choose these.
 const READ_EDGES_MAX: u64 = 1 << 20;
-/// Time that a sample may take: enough to read some of it from the disk, once. What was read by then is the sample.
+/// Time after which a sample is given up, to be tried again by the next plan: enough to read some of it from the disk.
 pub(super) const SAMPLE_NS_MAX: u64 = 50_000_000;
 /// Cached answers; beyond, all are dropped.
 const ANSWERS_MAX: usize = 1_024;
@@ -29,6 +29,21 @@ const ANSWERS_MAX: usize = 1_024;
 const CHANGE: f64 = 1.25;
 /// Hits that are assumed where the sample has none.
 const HITS_MIN: f64 = 0.5;
+
+/// It cannot be read, or not in its time. A plan must not fail for that; it is not kept either.
+pub(super) struct NotNow;
+
+impl From<StoreError> for NotNow {
+    fn from(_: StoreError) -> NotNow {
+        NotNow
+    }
+}
+
+/// # Errors
+/// The time is over.
+pub(super) fn in_time(until_ns: u64) -> Result<(), NotNow> {
+    if work_clock_ns() < until_ns { Ok(()) } else { Err(NotNow) }
+}
 
 type EndsKey = (LabelId, Vec<EdgeTypeId>, Direction);
 
@@ -81,7 +96,6 @@ impl FarEnds {
         {
             return answer;
         }
-        // What cannot be read now is not sampled, and not kept: a plan must not fail for it.
         let sampled = sample(snapshot, near, types, direction).ok()?.map(Arc::new);
         let mut answers = self.answers.lock();
         if answers.len() >= ANSWERS_MAX {
@@ -97,14 +111,15 @@ fn sample(
     near: LabelId,
     types: &[EdgeTypeId],
     direction: Direction,
-) -> Result<Option<SampledEnds>, StoreError> {
+) -> Result<Option<SampledEnds>, NotNow> {
     let until_ns = work_clock_ns() + SAMPLE_NS_MAX;
     let EdgeSample { ends, is_all } = edge_sample(snapshot, Some(near), types, direction, EDGES, until_ns)?;
     let (mut by_set, mut count): (Vec<(LabelSetId, u32)>, _) = (Vec::new(), 0);
     for far in &ends {
-        if work_clock_ns() >= until_ns {
+        if count >= EDGES_MIN && in_time(until_ns).is_err() {
             break;
         }
+        in_time(until_ns)?;
         let set = snapshot.labels(VertexId::from_dense(*far))?;
         match by_set.iter_mut().find(|(known, _)| *known == set) {
             Some((_, count)) => *count += 1,
@@ -128,7 +143,7 @@ pub(super) struct EdgeSample {
 /// to be read, where ends of edges are hidden, or on other machines, for which a plan does not wait.
 ///
 /// # Errors
-/// A chunk cannot be read.
+/// It cannot be read now.
 pub(super) fn edge_sample(
     snapshot: &Snapshot,
     near: Option<LabelId>,
@@ -136,20 +151,17 @@ pub(super) fn edge_sample(
     direction: Direction,
     wanted: usize,
     until_ns: u64,
-) -> Result<EdgeSample, StoreError> {
+) -> Result<EdgeSample, NotNow> {
     let statistics = snapshot.statistics();
     if snapshot.is_remote() || !statistics.counts_edges() {
         return Ok(EdgeSample { ends: Vec::new(), is_all: false });
     }
     let (view, mut scratch) = (snapshot.adjacency(types, direction), Vec::new());
     let vertices = snapshot.sample(&near.map_or(LabelFilter::Any, LabelFilter::Has), SAMPLE_VERTICES)?;
-    let (mut read, mut looked_at) = (0, 0);
+    let mut read = 0;
     for vertex in &vertices {
-        if work_clock_ns() >= until_ns {
-            break;
-        }
+        in_time(until_ns)?;
         read += u64::from(view.degree(vertex.dense())?);
-        looked_at += 1;
     }
     if read == 0 || read > READ_EDGES_MAX {
         return Ok(EdgeSample { ends: Vec::new(), is_all: false });
@@ -157,7 +169,8 @@ pub(super) fn edge_sample(
     // One of each so many, not always the same: lists of vertices of one label begin alike.
     let (step, mut chance) = ((read as usize).div_ceil(wanted), Chance::seeded(read));
     let (mut ends, mut passed, mut next) = (Vec::with_capacity(wanted), 0, chance.index(step));
-    for vertex in &vertices[..looked_at] {
+    for vertex in &vertices {
+        in_time(until_ns)?;
         let list = view.neighbours(vertex.dense(), &mut scratch)?;
         while let Some(end) = list.get(next - passed) {
             ends.push(*end);
@@ -166,6 +179,6 @@ pub(super) fn edge_sample(
         passed += list.len();
     }
     let count = near.map_or_else(|| statistics.vertices(), |near| statistics.vertices_with_label(near));
-    let is_all = step == 1 && looked_at as u64 == count;
+    let is_all = step == 1 && vertices.len() as u64 == count;
     Ok(EdgeSample { ends, is_all })
 }

@@ -1,7 +1,7 @@
 //! Calls over many rows: arguments are read or computed as columns, and the function is called for each row.
 //!
-//! That is done where no argument makes a list, a map or a text of its own for each row: a batch of those would be held at once, as one of
-//! properties is, of which functions of lists take none here. A map that is written out for an instant (`date({year: y, month: m})`) is never made:
+//! That is done where no argument makes a list, a map or a text of its own for each row, since a batch of those would be held at once; for the same
+//! reason only functions of small values take properties so. A map that is written out for an instant (`date({year: y, month: m})`) is never made:
 //! its fields are columns.
 
 use crate::error::EvalError;
@@ -36,18 +36,36 @@ pub(super) fn by_columns(function: Function, arguments: &[Node]) -> Option<ByCol
     let is_fit = match function {
         // It computes no argument behind the first that is not null.
         Function::Coalesce => false,
-        _ if takes_lists(function) => arguments.iter().all(is_there),
-        _ => arguments.iter().all(is_small),
+        _ if takes_small_values(function) => arguments.iter().all(is_small),
+        _ => arguments.iter().all(is_there),
     };
     (is_fit && !arguments.is_empty()).then_some(ByColumns::Each(arguments))
 }
 
-/// Is it asked of lists, which may be long?
-fn takes_lists(function: Function) -> bool {
+/// Is it asked of numbers, instants and names, not of lists and long texts?
+fn takes_small_values(function: Function) -> bool {
     use Function as F;
-    matches!(function, F::Head | F::Last | F::Tail | F::Reverse | F::IsEmpty | F::Size)
-        || matches!(function, F::VectorCosine | F::VectorEuclidean)
-        || matches!(function, F::ToIntegerList | F::ToFloatList | F::ToBooleanList | F::ToStringList)
+    matches!(
+        function,
+        F::Abs
+            | F::Sign
+            | F::Ceil
+            | F::Floor
+            | F::Round
+            | F::Sqrt
+            | F::Exp
+            | F::Log
+            | F::Log10
+            | F::Sin
+            | F::Cos
+    ) || matches!(
+        function,
+        F::Tan | F::Cot | F::Asin | F::Acos | F::Atan | F::Atan2 | F::Degrees | F::Radians
+    ) || matches!(function, F::ToInteger | F::ToFloat | F::ToBoolean | F::ToUpper | F::ToLower | F::Upper)
+        || matches!(function, F::ToIntegerOrNull | F::ToFloatOrNull | F::ToBooleanOrNull | F::Lower | F::Trim)
+        || matches!(function, F::DateTimeFromEpoch | F::DateTimeFromEpochMillis | F::DurationBetween)
+        || matches!(function, F::DurationInMonths | F::DurationInDays | F::DurationInSeconds)
+        || time::constructor(function).is_some()
 }
 
 /// Is its value there already, or a number, or an instant?

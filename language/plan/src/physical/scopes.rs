@@ -27,6 +27,8 @@ const MUCH_WORK: f64 = 512.0;
 const WIDE_WORK: f64 = 65_536.0;
 /// Outer rows from which on they can be shared.
 const WIDE_ROWS_MIN: f64 = 2.0;
+/// Work for one of them from which on a few are worth the wake of an executor.
+const WIDE_ROW_WORK: f64 = 128.0;
 /// Rounds that are estimated to decide that: by then it is much, or never will be.
 const WIDE_ROUNDS_MAX: u32 = 16;
 /// Outer rows of one instance at most; more come in several batches anyway.
@@ -111,7 +113,10 @@ impl Choosing {
 /// on `work` for each; any other sub-query has one round.
 fn is_wide(node: &Apply, (rows, wanted): (f64, Wanted), grows: f64, work: f64) -> bool {
     let ApplyKind::Repeat(repeat) = &node.kind else {
-        return rows >= WIDE_ROWS_MIN && rows * work >= WIDE_WORK && !wanted.is_few();
+        return rows >= WIDE_ROWS_MIN
+            && work >= WIDE_ROW_WORK
+            && rows * work >= WIDE_WORK
+            && !wanted.is_few();
     };
     let (mut rows, mut all) = (rows, 0.0);
     for _ in 0..repeat.max.min(WIDE_ROUNDS_MAX) {

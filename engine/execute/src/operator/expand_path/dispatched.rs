@@ -140,7 +140,8 @@ impl Dispatched {
             let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
             self.execution.environment.record(|reads| labels.record(reads));
-            self.bound = Some(Bound { types, labels, snapshot, walks: OnceCell::new() });
+            let (along, against) = (OnceCell::new(), OnceCell::new());
+            self.bound = Some(Bound { types, labels, snapshot, along, against });
             self.plan.say_instead(&self.execution.environment);
         }
     }

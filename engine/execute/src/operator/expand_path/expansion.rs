@@ -57,12 +57,12 @@ pub(super) struct Bound {
     pub(super) snapshot: Snapshot,
     pub(super) types: Option<Arc<Vec<EdgeTypeId>>>,
     pub(super) labels: LabelCheck,
-    /// Those of all rows, unless edges have conditions.
-    pub(super) walks: OnceCell<Walks>,
+    /// Along the path, the same for all rows unless edges have conditions; and against it.
+    pub(super) along: OnceCell<Arc<Walk>>,
+    pub(super) against: OnceCell<Arc<Walk>>,
 }
 
 /// The walks of a search: along the path, and against it.
-#[derive(Clone)]
 pub(crate) struct Walks {
     pub(crate) along: Arc<Walk>,
     pub(crate) against: Arc<Walk>,

@@ -150,9 +150,10 @@ impl<'a> Problem<'a> {
     }
     /// Is this vertex asked for by its name, or was it?
     pub fn is_named(&self, var: Var) -> bool {
-        let finds_few = |start: &Start| {
-            start.need & !INPUT == 0 && self.known.rows.max(1.0) * start.rows <= cost::NAMED_ROWS_MAX
-        };
+        // What reads nothing of the input is the same for all its rows.
+        let times = |start: &Start| if start.need == 0 { 1.0 } else { self.known.rows.max(1.0) };
+        let finds_few =
+            |start: &Start| start.need & !INPUT == 0 && times(start) * start.rows <= cost::NAMED_ROWS_MAX;
         match self.vertices.iter().find(|vertex| vertex.variable == var) {
             Some(vertex) => vertex.seeks.iter().any(finds_few),
             None => self.known.named.contains(&var),

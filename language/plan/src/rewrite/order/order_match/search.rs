@@ -5,7 +5,7 @@
 //! 3^n pairs for joins.
 
 use super::hints;
-use super::problem::{Edge, OneWay, Problem};
+use super::problem::{Edge, OneWay, Problem, Vertex};
 use super::ways::{How, INPUT, Set, Side, Step};
 use crate::cost;
 use crate::expr::Var;
@@ -83,7 +83,7 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
             best = (step, cost)
         }
     };
-    let is_met = problem.edges.iter().any(|edge| edge.reaches(set, more.bit).is_some());
+    let is_met = problem.edges.iter().any(|edge| could_be_met(problem, edge, set, more.bit));
     for (which, start) in vertex.seeks.iter().enumerate() {
         if start.need & !set == 0 {
             let found = before * start.rows;
@@ -103,6 +103,20 @@ fn extend(problem: &Problem<'_>, set: Set, number: usize, before: f64, after: f6
         consider(Step::Walk(number, which, side), more.cost(walked, found, found, Some(which)))
     }
     best
+}
+
+/// Does this edge lead to the vertex from one that is bound, or that has a look-up of its own?
+fn could_be_met(problem: &Problem<'_>, edge: &Edge, set: Set, bit: Set) -> bool {
+    let other = match (edge.from == bit, edge.to == bit) {
+        (true, false) => edge.to,
+        (false, true) => edge.from,
+        _ => return false,
+    };
+    let is_sought = |(number, vertex): (usize, &Vertex)| {
+        let mut starts = vertex.seeks.iter();
+        1 << (number + 1) == other && starts.any(|start| !matches!(start.how, How::AnyLabel(_)))
+    };
+    other & set != 0 || problem.vertices.iter().enumerate().any(is_sought)
 }
 
 /// The effects of one more vertex: the edges that can be closed now, and the predicates that can be tested.
