@@ -2,7 +2,7 @@
 //!
 //! Idea: many programs give few different values to many vertices, such as the number of steps in which each is reached. Such rows are grouped by
 //! value, and the vertices of a group are a list or a bitmap, whichever is smaller. Invariant: the same rows come out as went in, though not in the
-//! same order. Cost: to store them, rows are sorted; to return them, they are written once.
+//! same order. Cost: to store them, lists are sorted; to return them, rows are written once.
 
 use crate::vertex_values::{TypedValues, VertexValues};
 use model::Value;
@@ -20,21 +20,29 @@ const WORD: u32 = u64::BITS;
 impl VertexSet {
     /// In the smaller form; duplicates need a list.
     fn of(mut vertices: Vec<u32>) -> VertexSet {
+        if let Some(bits) = VertexSet::as_bits(&vertices) {
+            return bits;
+        }
         vertices.sort_unstable();
-        let (Some(least), Some(most)) = (vertices.first(), vertices.last()) else {
-            return VertexSet::List(Box::default());
-        };
+        VertexSet::List(vertices.into())
+    }
+    /// As bits, if these take less than a list and no vertex is there twice. No order is needed for that.
+    fn as_bits(vertices: &[u32]) -> Option<VertexSet> {
+        let (least, most) = (vertices.iter().min()?, vertices.iter().max()?);
         let first = least - least % WORD;
         let words = ((most - first) / WORD + 1) as usize;
-        let is_shorter = words * size_of::<u64>() < size_of_val(vertices.as_slice());
-        if !is_shorter || vertices.windows(2).any(|pair| pair[0] == pair[1]) {
-            return VertexSet::List(vertices.into());
+        if words * size_of::<u64>() >= size_of_val(vertices) {
+            return None;
         }
         let mut bits = vec![0_u64; words];
         for vertex in vertices {
-            bits[((vertex - first) / WORD) as usize] |= 1 << ((vertex - first) % WORD);
+            let (word, bit) = (&mut bits[((vertex - first) / WORD) as usize], 1 << ((vertex - first) % WORD));
+            if *word & bit != 0 {
+                return None;
+            }
+            *word |= bit;
         }
-        VertexSet::Bits(first, bits.into())
+        Some(VertexSet::Bits(first, bits.into()))
     }
     fn bytes(&self) -> usize {
         match self {

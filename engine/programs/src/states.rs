@@ -1,5 +1,5 @@
-//! The states of one run, by vertex, in pages: a run that touches few vertices holds few pages. A page of integers is made and dropped as such: a run
-//! over two hops of a hub touches a few vertices of each of hundreds of pages.
+//! The states of one run, by vertex, in pages: a run that touches few vertices holds few pages. Pages of truth values and of integers are made and
+//! dropped as such: a run over two hops of a hub touches a few vertices of each of hundreds of pages.
 //!
 //! Invariant: a state is out while a worker has it, and null here; each vertex is in one batch of a round, so no other worker takes it.
 
@@ -13,69 +13,89 @@ const _: () = assert!(PAGE_VERTICES.is_multiple_of(64));
 
 /// The states of a page.
 enum StatePage {
-    /// Integers, as most programs have.
-    Ints(Box<IntPage>),
+    /// Truth values: whether a vertex was met.
+    Bools {
+        held: PageBits,
+        truths: PageBits,
+    },
+    /// Integers, as distances and counts are.
+    Ints {
+        held: PageBits,
+        values: Box<[i64; PAGE_VERTICES]>,
+    },
     Any(Box<[Value]>),
 }
 
-struct IntPage {
-    /// A bit for each vertex that has a state.
-    held: [u64; PAGE_VERTICES / 64],
-    values: [i64; PAGE_VERTICES],
-}
+/// A bit for each vertex of a page.
+#[derive(Clone, Copy, Default)]
+struct PageBits([u64; PAGE_VERTICES / 64]);
 
-impl IntPage {
-    fn holds(&self, at: usize) -> bool {
-        self.held[at / 64] >> (at % 64) & 1 == 1
+impl PageBits {
+    fn get(self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 == 1
+    }
+    fn set(&mut self, at: usize, to: bool) {
+        let bit = 1 << (at % 64);
+        self.0[at / 64] = if to { self.0[at / 64] | bit } else { self.0[at / 64] & !bit };
     }
 }
 
 impl StatePage {
     /// For a first state.
     fn of(state: &Value) -> StatePage {
+        let (held, truths) = (PageBits::default(), PageBits::default());
         match state {
-            Value::Int(_) => StatePage::Ints(Box::new(IntPage {
-                held: [0; PAGE_VERTICES / 64],
-                values: [0; PAGE_VERTICES],
-            })),
+            Value::Bool(_) => StatePage::Bools { held, truths },
+            Value::Int(_) => StatePage::Ints { held, values: Box::new([0; PAGE_VERTICES]) },
             _ => StatePage::Any(vec![Value::Null; PAGE_VERTICES].into_boxed_slice()),
         }
     }
-    /// Bytes of it, without those behind its values.
+    /// Bytes behind it, without those behind its values.
     fn bytes(&self) -> usize {
         match self {
-            StatePage::Ints(_) => size_of::<IntPage>(),
+            StatePage::Bools { .. } => 0,
+            StatePage::Ints { .. } => PAGE_VERTICES * size_of::<i64>(),
             StatePage::Any(_) => PAGE_VERTICES * size_of::<Value>(),
         }
     }
     fn holds(&self, at: usize) -> bool {
         match self {
-            StatePage::Ints(page) => page.holds(at),
+            StatePage::Bools { held, .. } | StatePage::Ints { held, .. } => held.get(at),
             StatePage::Any(values) => !values[at].is_null(),
         }
     }
     fn take(&mut self, at: usize) -> Value {
+        if !self.holds(at) {
+            return Value::Null;
+        }
         match self {
-            StatePage::Ints(page) if page.holds(at) => {
-                page.held[at / 64] &= !(1 << (at % 64));
-                Value::Int(page.values[at])
+            StatePage::Bools { held, truths } => {
+                held.set(at, false);
+                Value::Bool(truths.get(at))
             }
-            StatePage::Ints(_) => Value::Null,
+            StatePage::Ints { held, values } => {
+                held.set(at, false);
+                Value::Int(values[at])
+            }
             StatePage::Any(values) => std::mem::take(&mut values[at]),
         }
     }
     fn put(&mut self, at: usize, state: Value) {
         match (&mut *self, state) {
-            (StatePage::Ints(page), Value::Int(int)) => {
-                page.held[at / 64] |= 1 << (at % 64);
-                page.values[at] = int;
+            (StatePage::Bools { held, truths }, Value::Bool(truth)) => {
+                held.set(at, true);
+                truths.set(at, truth);
             }
-            (StatePage::Ints(_), state) => {
+            (StatePage::Ints { held, values }, Value::Int(int)) => {
+                held.set(at, true);
+                values[at] = int;
+            }
+            (StatePage::Any(values), state) => values[at] = state,
+            (_, state) => {
                 let mut values: Vec<Value> = (0..PAGE_VERTICES).map(|at| self.take(at)).collect();
                 values[at] = state;
                 *self = StatePage::Any(values.into_boxed_slice());
             }
-            (StatePage::Any(values), state) => values[at] = state,
         }
     }
 }
@@ -154,7 +174,7 @@ mod tests {
         let mut chance = Chance::seeded(seed);
         for _ in 0..50 {
             let (mut states, mut twin) = (States::default(), BTreeMap::new());
-            let only_ints = chance.happens(0.5);
+            let kinds = 2 + chance.below(4);
             for _ in 0..40 {
                 let mut vertices: Vec<u32> =
                     (0..chance.below(20)).map(|_| chance.below(4 * PAGE_VERTICES as u64) as u32).collect();
@@ -166,10 +186,11 @@ mod tests {
                     vertices.iter().map(|vertex| twin.remove(vertex).unwrap_or(Value::Null)).collect();
                 assert_eq!(format!("{taken:?}"), format!("{right:?}"), "seed {seed}");
                 for (vertex, state) in vertices.iter().zip(&mut taken) {
-                    *state = match chance.below(if only_ints { 2 } else { 4 }) {
+                    *state = match chance.below(kinds) {
                         0 => Value::Null,
-                        1 => Value::Int(chance.next_u64() as i64),
-                        2 => Value::Float(0.5),
+                        1 => Value::Bool(chance.happens(0.5)),
+                        2 => Value::Int(chance.next_u64() as i64),
+                        3 => Value::Float(0.5),
                         _ => Value::string("a text on the heap"),
                     };
                     if !state.is_null() {
