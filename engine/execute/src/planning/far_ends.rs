@@ -46,6 +46,8 @@ pub(super) fn in_time(until_ns: u64) -> Result<(), NotNow> {
 }
 
 type EndsKey = (LabelId, Vec<EdgeTypeId>, Direction);
+/// Edges when it was sampled, and the answer.
+type EndsAnswer = (f64, Option<Arc<SampledEnds>>);
 
 /// The label sets that sampled edges lead to, and how many do.
 #[derive(Debug)]
@@ -58,8 +60,7 @@ struct SampledEnds {
 /// Samples of one database.
 #[derive(Debug, Default)]
 pub(super) struct FarEnds {
-    /// Edges when it was sampled, and the answer.
-    answers: Mutex<HashMap<EndsKey, (f64, Option<Arc<SampledEnds>>), FixedState>>,
+    answers: Mutex<HashMap<EndsKey, EndsAnswer, FixedState>>,
 }
 
 impl FarEnds {
