@@ -133,14 +133,8 @@ fn called(
             let Some(arguments) = call::by_columns(function, arguments) else {
                 return slowly(node, batch, rows, scope);
             };
-            let operands = arguments.nodes().into_iter().map(|node| operand(node, batch, rows, scope));
-            let operands = operands.collect::<Result<Vec<_>, _>>()?;
-            let mut values = Vec::with_capacity(operands.len());
-            row_by_row(rows.len(), |row| {
-                values.clear();
-                values.extend(operands.iter().map(|operand| operand.get(row)));
-                arguments.call(function, &values, scope)
-            })
+            let operands = operands(arguments.nodes(), batch, rows, scope)?;
+            each_call(&operands, rows.len(), |values| arguments.call(function, values, scope))
         }
     }
 }
@@ -193,14 +187,34 @@ fn part_of_text(
     rows: Rows<'_>,
     scope: &Scope<'_>,
 ) -> Result<Column, EvalError> {
-    let operands = arguments.iter().map(|argument| operand(argument, batch, rows, scope));
-    let operands = operands.collect::<Result<Vec<_>, _>>()?;
-    let called = |row| {
-        let values: Vec<Value> = operands.iter().map(|operand| operand.get(row)).collect();
-        functions::call(function, &values, scope)
-    };
+    let operands = operands(arguments, batch, rows, scope)?;
     let typed = text::column(function, &operands[0], &operands[1..], rows.len());
-    typed.unwrap_or_else(|| row_by_row(rows.len(), called))
+    let called = |values: &[Value]| functions::call(function, values, scope);
+    typed.unwrap_or_else(|| each_call(&operands, rows.len(), called))
+}
+
+/// The values of each of these nodes.
+fn operands<'a, 'n>(
+    nodes: impl IntoIterator<Item = &'n Node>,
+    batch: &'a Batch,
+    rows: Rows<'a>,
+    scope: &Scope<'_>,
+) -> Result<Vec<Operand<'a>>, EvalError> {
+    nodes.into_iter().map(|node| operand(node, batch, rows, scope)).collect()
+}
+
+/// Calls a function with the arguments of each row.
+fn each_call(
+    operands: &[Operand<'_>],
+    rows: usize,
+    call: impl Fn(&[Value]) -> Result<Value, EvalError>,
+) -> Result<Column, EvalError> {
+    let mut values = Vec::with_capacity(operands.len());
+    row_by_row(rows, |row| {
+        values.clear();
+        values.extend(operands.iter().map(|operand| operand.get(row)));
+        call(&values)
+    })
 }
 
 /// Row by row through the interpreter.
