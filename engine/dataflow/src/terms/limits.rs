@@ -24,7 +24,7 @@ pub const CREDIT_NS_MAX: u64 = 2_000_000;
 pub const MAILBOX_MESSAGES_MAX: usize = 16;
 
 /// Messages that may wait at all ports of a query on one executor, about: of a graph with many vertices each port has its part of them, and no fewer
-/// than [`MAILBOX_MESSAGES_MIN`]. They are not charged, and those of a long line of joins held as much as a budget.
+/// than [`MAILBOX_MESSAGES_MIN`]. They are not charged, and those of a long line of joins may hold as much as a budget.
 pub const QUERY_MESSAGES_MAX: usize = 512;
 
 /// With fewer, an operator and its feeder would take turns for each message.
