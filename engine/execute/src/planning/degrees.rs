@@ -6,11 +6,11 @@
 //! quotient, and a hub is met as often as it has edges. Cost: the lists of three samples of vertices at most, each from a few chunks spread over the
 //! graph, and [`SPREAD_EDGES`] degrees wherever they lie, the edges given up after [`SAMPLE_NS_MAX`]; then one look-up.
 
-use super::far_ends::{EDGES_MIN, NotNow, SAMPLE_NS_MAX, edge_sample, in_time};
+use super::far_ends::{EDGES_MIN, NotNow, SAMPLE_NS_MAX, counted_sets, edge_sample, in_time};
 use dataflow::watch::work_clock_ns;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use model::{Direction, EdgeTypeId, LabelId, LabelSetId, VertexId};
+use model::{Direction, EdgeTypeId, LabelId, VertexId};
 use parking_lot::Mutex;
 use store::{LabelFilter, SAMPLE_VERTICES, Snapshot, StoreError};
 
@@ -125,15 +125,8 @@ fn far_label(
     direction: Direction,
     until_ns: u64,
 ) -> Result<Option<LabelId>, NotNow> {
-    let mut sets: Vec<(LabelSetId, usize)> = Vec::new();
-    for far in edge_sample(snapshot, label, types, direction, EDGES_MIN, until_ns)?.ends {
-        in_time(until_ns)?;
-        let set = snapshot.labels(VertexId::from_dense(far))?;
-        match sets.iter_mut().find(|(known, _)| *known == set) {
-            Some((_, count)) => *count += 1,
-            None => sets.push((set, 1)),
-        }
-    }
+    let ends = edge_sample(snapshot, label, types, direction, EDGES_MIN, until_ns)?.ends;
+    let (sets, _) = counted_sets(snapshot, &ends, until_ns)?;
     let Some((set, _)) = sets.into_iter().max_by_key(|(_, count)| *count) else { return Ok(None) };
     let labels = snapshot.catalog().labels_of(set).iter().copied();
     Ok(labels.min_by_key(|label| snapshot.statistics().vertices_with_label(*label)))

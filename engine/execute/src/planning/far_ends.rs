@@ -115,21 +115,34 @@ fn sample(
 ) -> Result<Option<SampledEnds>, NotNow> {
     let until_ns = work_clock_ns() + SAMPLE_NS_MAX;
     let EdgeSample { ends, is_all } = edge_sample(snapshot, Some(near), types, direction, EDGES, until_ns)?;
-    let (mut by_set, mut count): (Vec<(LabelSetId, u32)>, _) = (Vec::new(), 0);
-    for far in &ends {
-        if count >= EDGES_MIN && in_time(until_ns).is_err() {
+    let (by_set, count) = counted_sets(snapshot, &ends, until_ns)?;
+    let is_all = is_all && count == ends.len();
+    Ok((count >= EDGES_MIN || is_all && count > 0).then_some(SampledEnds { by_set, is_all }))
+}
+
+/// The label sets of these vertices, how many have each, and of how many in all, which may be fewer once [`EDGES_MIN`] were read in time.
+///
+/// # Errors
+/// They cannot be read now.
+pub(super) fn counted_sets(
+    snapshot: &Snapshot,
+    ends: &[u32],
+    until_ns: u64,
+) -> Result<(Vec<(LabelSetId, u32)>, usize), NotNow> {
+    let (mut by_set, mut all): (Vec<(LabelSetId, u32)>, _) = (Vec::new(), 0);
+    for end in ends {
+        if all >= EDGES_MIN && in_time(until_ns).is_err() {
             break;
         }
         in_time(until_ns)?;
-        let set = snapshot.labels(VertexId::from_dense(*far))?;
+        let set = snapshot.labels(VertexId::from_dense(*end))?;
         match by_set.iter_mut().find(|(known, _)| *known == set) {
             Some((_, count)) => *count += 1,
             None => by_set.push((set, 1)),
         }
-        count += 1;
+        all += 1;
     }
-    let is_all = is_all && count == ends.len();
-    Ok((count >= EDGES_MIN || is_all && count > 0).then_some(SampledEnds { by_set, is_all }))
+    Ok((by_set, all))
 }
 
 /// Some edges of vertices with a label.
