@@ -84,6 +84,10 @@ impl Batch {
         debug_assert!(columns.iter().all(|column| column.len() == len));
         Batch { columns: columns.into_iter().map(Carried::new).collect(), len }
     }
+    /// A batch of carried columns, all of `len` rows.
+    pub fn of_carried(columns: Vec<Carried>, len: usize) -> Batch {
+        Batch { columns, len }
+    }
     /// One row and no column: where every query begins.
     pub fn unit() -> Batch {
         Batch { columns: Vec::new(), len: 1 }
@@ -136,6 +140,9 @@ impl Batch {
     /// The rows at `rows` in that order, rows may repeat; one map is written for each group of columns carried together.
     pub fn select(&self, rows: Vec<u32>) -> Batch {
         let len = rows.len();
+        if self.columns.is_empty() {
+            return Batch { columns: Vec::new(), len };
+        }
         let fresh = Arc::new(rows);
         let mut composed: Vec<(*const Vec<u32>, Arc<Vec<u32>>)> = Vec::new();
         let mut map_of = |old: &Arc<Vec<u32>>| {
@@ -158,6 +165,10 @@ impl Batch {
             return self.clone();
         }
         self.select((start as u32..end as u32).collect())
+    }
+    /// Has no column a row map, so that [`Batch::flatten`] changes nothing?
+    pub fn is_flat(&self) -> bool {
+        self.columns.iter().all(|carried| carried.rows.is_none())
     }
     /// All row maps resolved: columns that own exactly the batch's rows (for batches that are stored or leave the engine).
     pub fn flatten(&self) -> Batch {

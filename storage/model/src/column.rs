@@ -108,6 +108,11 @@ impl Texts {
     pub fn codes(&self) -> Option<(&[u16], &Arc<Texts>)> {
         self.coded.as_ref().map(|coded| (coded.codes.as_slice(), &coded.dictionary))
     }
+    /// Do both lie in their buffers in the same way: the same texts in the same order? Two that are equal may not, where rows are kept as codes.
+    pub fn is_alike(&self, other: &Texts) -> bool {
+        let plain = self.coded.is_none() && other.coded.is_none();
+        plain && self.ends == other.ends && self.bytes == other.bytes
+    }
     /// Makes codes into texts in the buffer.
     pub fn write_out(&mut self) {
         if let Some(coded) = self.coded.take() {

@@ -175,6 +175,8 @@ const TEXT_BYTES_MAX: usize = u32::MAX as usize;
 const DICTIONARY_SIZE_MAX: usize = 1 << 16;
 /// A dictionary pays if each of its texts is used at least this often on average.
 const DICTIONARY_USES_MIN: usize = 4;
+/// Where each text is used this often on average, other chunks likely have the same dictionary.
+const DICTIONARY_USES_ALIKE: usize = 8;
 /// A dictionary of more bytes is not handed on with the codes: each of its readers is charged for it.
 pub(crate) const DICTIONARY_BYTES_READ_MAX: usize = 16 << 10;
 /// A column is sparse if it has fewer values than one in this many slots.
@@ -444,7 +446,21 @@ fn build_texts(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> D
         };
         codes[if dense { *slot as usize } else { at }] = code;
     }
+    let bytes: usize = distinct.iter().map(|text| text.len()).sum();
+    if distinct.len() * DICTIONARY_USES_ALIKE <= values.len() && bytes <= DICTIONARY_BYTES_READ_MAX {
+        sort_dictionary(&mut distinct, &mut codes);
+    }
     Data::Codes(codes.into(), TextRun::build(distinct.into_iter()).into_shared())
+}
+
+/// Puts a dictionary in the order of its texts: where all chunks have the same few texts, all have the same dictionary.
+fn sort_dictionary(distinct: &mut [&str], codes: &mut [u16]) {
+    let mut order: Vec<u16> = (0..distinct.len()).map(|code| code as u16).collect();
+    order.sort_unstable_by_key(|code| distinct[*code as usize]);
+    let mut places = vec![0_u16; distinct.len()];
+    order.iter().enumerate().for_each(|(place, code)| places[*code as usize] = place as u16);
+    codes.iter_mut().for_each(|code| *code = places.get(*code as usize).copied().unwrap_or(0));
+    distinct.sort_unstable();
 }
 
 fn plain_texts(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> TextRun {

@@ -111,30 +111,35 @@ impl<'a> EdgeList<'a> {
     /// Appends the ids of the edges.
     #[inline]
     pub(crate) fn push_ids(self, vertex: u32, lane: Lane, ids: &mut Vec<u64>) {
+        self.push_ids_as(vertex, lane, ids, |id| id);
+    }
+    /// The same, in another form.
+    #[inline]
+    fn push_ids_as<T>(self, vertex: u32, lane: Lane, ids: &mut Vec<T>, form: impl Fn(u64) -> T) {
         ids.reserve(self.neighbours.len());
         let start = ids.len();
         match (self.slots, lane.is_out()) {
             (Slots::From(slot), true) => {
                 let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), slot).0;
-                ids.extend(first..first + self.neighbours.len() as u64);
+                ids.extend((first..first + self.neighbours.len() as u64).map(form));
             }
             (Slots::Short(slots), true) => {
                 let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), 0).0;
-                ids.extend(slots.iter().map(|slot| first | *slot as u64));
+                ids.extend(slots.iter().map(|slot| form(first | *slot as u64)));
             }
             (Slots::Given(slots), true) => {
                 let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), 0).0;
-                ids.extend(slots.iter().map(|slot| first | *slot as u64));
+                ids.extend(slots.iter().map(|slot| form(first | *slot as u64)));
             }
             (Slots::Short(slots), false) => {
                 let id = |(neighbour, slot): (&u32, &u16)| incoming(*neighbour, lane, *slot as u32);
-                ids.extend(self.neighbours.iter().zip(slots).map(id));
+                ids.extend(self.neighbours.iter().zip(slots).map(id).map(form));
             }
             (Slots::Given(slots), false) => {
                 let id = |(neighbour, slot): (&u32, &u32)| incoming(*neighbour, lane, *slot);
-                ids.extend(self.neighbours.iter().zip(slots).map(id));
+                ids.extend(self.neighbours.iter().zip(slots).map(id).map(form));
             }
-            (Slots::From(_), false) => self.for_each(vertex, lane, |_, id| ids.push(id.0)),
+            (Slots::From(_), false) => self.for_each(vertex, lane, |_, id| ids.push(form(id.0))),
         }
         debug_assert_eq!(ids.len() - start, self.neighbours.len());
     }
@@ -179,8 +184,8 @@ impl<'a> EdgeRun<'a> {
         self.whole.neighbours
     }
     /// Appends the ids of the first edges, that many of them.
-    pub fn append_ids(&self, edges: usize, ids: &mut Vec<u64>) {
-        self.whole.part(0..edges).push_ids(self.first, self.lane, ids);
+    pub fn append_ids(&self, edges: usize, ids: &mut Vec<EdgeId>) {
+        self.whole.part(0..edges).push_ids_as(self.first, self.lane, ids, EdgeId);
     }
     /// Appends the edges of the first `vertices` vertices.
     pub fn append_edges(&self, vertices: usize, edges: &mut Vec<EdgeRef>) {

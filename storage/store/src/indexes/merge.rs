@@ -38,7 +38,7 @@ pub(crate) fn merged<'a>(
             Step::Insert(entry) => vertices.push(entry.vertex),
         }
     }
-    Some(IndexRun { keys, vertices: vertices.into() })
+    Some(IndexRun::new(keys, vertices.into()))
 }
 
 fn steps<'a>(

@@ -5,6 +5,7 @@ use model::Value;
 use model::compare::total_order;
 use model::schema::IndexId;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// The indexed values of one vertex, in the order of the index's keys.
 #[derive(Clone, Debug)]
@@ -95,12 +96,45 @@ pub(crate) enum RunKeys {
 pub(crate) struct IndexRun {
     pub(crate) keys: RunKeys,
     pub(crate) vertices: Box<[u32]>,
+    fences: Box<[u64]>,
+}
+
+/// Entries from one fence to the next: their keys lie in a few lines of the processor's cache.
+const FENCE_ENTRIES: usize = 64;
+
+/// The head of a key, for fences: where one key comes before another, its head is no greater.
+fn int_head(key: i64) -> u64 {
+    key as u64 ^ (1 << 63)
+}
+/// Its first eight bytes.
+fn text_head(key: &str) -> u64 {
+    let mut head = [0; 8];
+    let len = key.len().min(head.len());
+    head[..len].copy_from_slice(&key.as_bytes()[..len]);
+    u64::from_be_bytes(head)
+}
+
+impl RunKeys {
+    /// The heads of every [`FENCE_ENTRIES`]th key: a look-up goes through them first, and they are few enough to stay in the processor's cache.
+    fn fences(&self) -> Box<[u64]> {
+        match self {
+            RunKeys::Int(keys) => keys.iter().step_by(FENCE_ENTRIES).map(|key| int_head(*key)).collect(),
+            RunKeys::Text(keys) => {
+                (0..keys.ends.len()).step_by(FENCE_ENTRIES).map(|at| text_head(keys.get(at))).collect()
+            }
+            RunKeys::Any(_) => Box::default(),
+        }
+    }
 }
 
 /// Text a run holds in one buffer; beyond it texts are kept one by one.
 pub(crate) const RUN_TEXT_BYTES_MAX: usize = u32::MAX as usize;
 
 impl IndexRun {
+    /// Of keys and vertices in their order.
+    pub(crate) fn new(keys: RunKeys, vertices: Box<[u32]>) -> IndexRun {
+        IndexRun { fences: keys.fences(), keys, vertices }
+    }
     /// Builds a run from entries in any order. The sorts are the stable ones, which merge sorted parts in linear time.
     pub(crate) fn build(mut entries: Vec<Entry>) -> IndexRun {
         if entries.iter().all(|entry| matches!(entry.key, IndexKey::One(Value::Int(_)))) {
@@ -110,7 +144,7 @@ impl IndexRun {
                 .collect();
             pairs.sort();
             let keys = RunKeys::Int(pairs.iter().map(|(key, _)| *key).collect());
-            return IndexRun { keys, vertices: pairs.iter().map(|(_, vertex)| *vertex).collect() };
+            return IndexRun::new(keys, pairs.iter().map(|(_, vertex)| *vertex).collect());
         }
         entries.sort();
         let vertices = entries.iter().map(|entry| entry.vertex).collect();
@@ -125,7 +159,7 @@ impl IndexRun {
             )),
             _ => RunKeys::Any(entries.into_iter().map(|entry| entry.key).collect()),
         };
-        IndexRun { keys, vertices }
+        IndexRun::new(keys, vertices)
     }
     pub(crate) fn len(&self) -> usize {
         self.vertices.len()
@@ -163,12 +197,24 @@ impl IndexRun {
     pub(crate) fn start_of(&self, prefix: &[Value]) -> usize {
         match (&self.keys, prefix) {
             // Most keys are one value of one kind: what kind is not asked at each step.
-            (RunKeys::Int(keys), [Value::Int(value)]) => keys.partition_point(|key| key < value),
+            (RunKeys::Int(keys), [Value::Int(value)]) => {
+                let between = self.between_fences(int_head(*value));
+                between.start + keys[between].partition_point(|key| key < value)
+            }
             (RunKeys::Text(keys), [Value::String(value)]) => {
-                self.partition_point(|at| keys.get(at).as_bytes() < value.as_bytes())
+                let between = self.between_fences(text_head(value));
+                first_in(between, |at| keys.get(at).as_bytes() < value.as_bytes())
             }
             _ => self.partition_point(|at| self.order_to_prefix(at, prefix).is_lt()),
         }
+    }
+    /// Where the first entry lies that is not before a key with this head: there, or at the end of the range.
+    fn between_fences(&self, head: u64) -> Range<usize> {
+        let behind = self.fences.partition_point(|fence| *fence < head);
+        // Of unique numbers it is this fence or the next.
+        let same = self.fences[behind..].partition_point(|fence| *fence == head);
+        let start = behind.saturating_sub(1) * FENCE_ENTRIES;
+        start..self.len().min((behind + same) * FENCE_ENTRIES)
     }
     pub(crate) fn order_to(&self, at: usize, entry: &Entry) -> Ordering {
         let keys = match &self.keys {
@@ -185,13 +231,13 @@ impl IndexRun {
         Entry { key, vertex: self.vertices[at] }
     }
     /// The entries at these positions, as a run of their own.
-    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> IndexRun {
+    pub(crate) fn slice(&self, range: Range<usize>) -> IndexRun {
         let keys = match &self.keys {
             RunKeys::Int(keys) => RunKeys::Int(keys[range.clone()].into()),
             RunKeys::Text(keys) => RunKeys::Text(TextRun::build(range.clone().map(|at| keys.get(at)))),
             RunKeys::Any(keys) => RunKeys::Any(keys[range.clone()].into()),
         };
-        IndexRun { keys, vertices: self.vertices[range].into() }
+        IndexRun::new(keys, self.vertices[range].into())
     }
     /// Do entries `at` and `at + 1` have the same first `width` values?
     fn same_as_next(&self, at: usize, width: usize) -> bool {
@@ -207,16 +253,7 @@ impl IndexRun {
     }
     /// First position for which `before` is false; `before` is true, then false, along the run.
     pub(crate) fn partition_point(&self, before: impl Fn(usize) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if before(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        first_in(0..self.len(), before)
     }
     pub(crate) fn heap_bytes(&self) -> usize {
         let keys = match &self.keys {
@@ -231,8 +268,22 @@ impl IndexRun {
                 keys.iter().map(|key| size_of::<IndexKey>() + beside(key) + held(key)).sum()
             }
         };
-        keys + self.vertices.len() * 4
+        keys + self.vertices.len() * 4 + self.fences.len() * 8
     }
+}
+
+/// First position of a range for which `before` is false, or its end; `before` is true, then false, along the range.
+fn first_in(range: Range<usize>, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (range.start, range.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 /// Facts about a run that are known before it is loaded.
@@ -254,6 +305,45 @@ impl RunKnown {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Beside a search that knows no fences: sizes around the distance of fences, keys that repeat, and texts that share their heads.
+    #[test]
+    fn a_look_up_between_fences_finds_what_a_look_up_without_them_finds() {
+        let mut drawn = 0_u64;
+        let mut number = |kinds: u64| {
+            drawn = drawn.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = crate::snapshots::sampled::scattered(drawn);
+            if kinds == u64::MAX { (mixed << 1) as i64 } else { (mixed % kinds) as i64 - 1 }
+        };
+        for len in [0, 1, 2, 63, 64, 65, 127, 128, 129, 1_000] {
+            for kinds in [1, 3, 40, u64::MAX] {
+                let text = |number: i64| {
+                    let heads = ["", "a", "a\0", "same head, ", "same hea", "\u{10ffff}\u{10ffff}\u{10ffff}"];
+                    let head = heads[number.rem_euclid(6) as usize];
+                    Value::string(format!(
+                        "{head}{}",
+                        if number % 5 == 0 { String::new() } else { number.to_string() }
+                    ))
+                };
+                for is_text in [false, true] {
+                    let key = |number: i64| if is_text { text(number) } else { Value::Int(number) };
+                    let entries =
+                        (0..len).map(|vertex| Entry { key: IndexKey::One(key(number(kinds))), vertex });
+                    let run = IndexRun::build(entries.collect());
+                    assert!(run.is_sorted());
+                    let edges = [i64::MIN, -1, 0, 1, i64::MAX].map(key);
+                    let drawn: Vec<Value> = (0..50).map(|_| key(number(kinds))).collect();
+                    for value in edges.into_iter().chain(drawn) {
+                        let plain = run.partition_point(|at| {
+                            run.order_to_prefix(at, std::slice::from_ref(&value)).is_lt()
+                        });
+                        let found = run.start_of(std::slice::from_ref(&value));
+                        assert_eq!(found, plain, "{value:?} among {len} of {kinds} kinds");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn what_tells_relationships_apart_does_not_make_keys_distinct() {

@@ -60,7 +60,7 @@ pub(crate) fn decode_run(bytes: &[u8]) -> Result<IndexRun, StoreError> {
     };
     let vertices = reader.uint32s(count)?;
     reader.finish()?;
-    let run = IndexRun { keys, vertices };
+    let run = IndexRun::new(keys, vertices);
     if !run.is_sorted() {
         return Err(reader.fail("entries are not sorted"));
     }

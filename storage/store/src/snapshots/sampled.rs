@@ -163,7 +163,7 @@ fn one_of_each(vertices: &[VertexId], many: usize) -> impl Iterator<Item = Verte
 }
 
 /// A number that looks random (the finalizer of SplitMix64).
-fn scattered(number: u64) -> u64 {
+pub(crate) fn scattered(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (mixed ^ (mixed >> 31)) >> 1
