@@ -1,11 +1,13 @@
 //! Caches by text: a repeated statement is neither parsed nor planned again, and a repeated Datalog program is not read again.
 
+use arc_swap::ArcSwap;
 use execute::{Credit, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared};
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use parking_lot::Mutex;
 use rules::PreparedProgram;
+use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use store::Snapshot;
 
 /// A text's plan.
@@ -70,21 +72,44 @@ pub(crate) struct KnownProgram {
 }
 
 /// What was made of texts; of too many, those used longest ago go first.
+///
+/// Idea: statements of all clients look here, so a look takes no lock and writes to nothing that others read: each part is a table that is never
+/// changed, and whoever puts something in copies it. Cost: a look hashes the text once; to put something in copies a sixteenth of the pointers.
 pub(crate) struct TextCache<T> {
-    inner: Mutex<Inner<T>>,
+    parts: [CachePart<T>; PARTS],
+    hashing: foldhash::fast::RandomState,
+    /// Texts that were put in so far: the clock by which uses are compared.
+    puts: AtomicU64,
 }
+
+/// Parts of a cache, by the hash of the text.
+const PARTS: usize = 16;
 
 /// Plans that were made.
 pub(crate) type PlanCache = TextCache<Planned>;
 
-struct Inner<T> {
-    made: HashMap<Arc<str>, (Arc<T>, u64), foldhash::fast::RandomState>,
-    turn: u64,
+struct CachePart<T> {
+    made: ArcSwap<HashTable<Arc<Made<T>>>>,
+    /// Held by whoever changes it.
+    changing: Mutex<()>,
+}
+
+struct Made<T> {
+    text: Box<str>,
+    hash: u64,
+    made: Arc<T>,
+    /// When it was last used, by the clock of its cache.
+    used: AtomicU64,
 }
 
 impl<T> Default for TextCache<T> {
     fn default() -> TextCache<T> {
-        TextCache { inner: Mutex::new(Inner { made: HashMap::default(), turn: 0 }) }
+        let part = || CachePart { made: ArcSwap::default(), changing: Mutex::default() };
+        TextCache {
+            parts: std::array::from_fn(|_| part()),
+            hashing: foldhash::fast::RandomState::default(),
+            puts: AtomicU64::new(0),
+        }
     }
 }
 
@@ -101,44 +126,106 @@ impl PlanCache {
 }
 
 impl<T> TextCache<T> {
+    /// The hash of a text, and its part.
+    fn part(&self, text: &str) -> (u64, &CachePart<T>) {
+        let hash = self.hashing.hash_one(text);
+        // Other bits than those by which a table finds its place.
+        (hash, &self.parts[(hash >> 32) as usize % PARTS])
+    }
     /// What was made of a text; it is dropped unless it is still right.
     pub fn get_if(&self, text: &str, is_right: impl FnOnce(&T) -> bool) -> Option<Arc<T>> {
-        let mut inner = self.inner.lock();
-        inner.turn += 1;
-        let turn = inner.turn;
-        let (made, used) = inner.made.get_mut(text)?;
-        if !is_right(made) {
-            inner.made.remove(text);
+        let (hash, part) = self.part(text);
+        let table = part.made.load();
+        let found = table.find(hash, |made| *made.text == *text)?;
+        if !is_right(&found.made) {
+            // Another may have put the right one in meanwhile.
+            part.change(|kept| kept.retain(|made| !Arc::ptr_eq(made, found)));
             return None;
         }
-        *used = turn;
-        Some(made.clone())
+        let now = self.puts.load(Ordering::Relaxed);
+        if found.used.load(Ordering::Relaxed) != now {
+            found.used.store(now, Ordering::Relaxed);
+        }
+        Some(found.made.clone())
     }
     pub fn put(&self, text: &str, made: Arc<T>) {
         if text.len() > PLAN_TEXT_BYTES_MAX {
             return;
         }
-        let mut inner = self.inner.lock();
-        if inner.made.len() >= PLANS_MAX {
-            inner.drop_oldest_half();
-        }
-        let turn = inner.turn;
-        inner.made.insert(text.into(), (made, turn));
+        let (hash, part) = self.part(text);
+        let used = AtomicU64::new(self.puts.fetch_add(1, Ordering::Relaxed) + 1);
+        let made = Arc::new(Made { text: text.into(), hash, made, used });
+        part.change(|kept| {
+            kept.retain(|made| *made.text != *text);
+            if kept.len() >= PLANS_MAX / PARTS {
+                // Some of them, so that this is rare. Others use them meanwhile: when they were used is read once.
+                kept.sort_by_cached_key(|made| std::cmp::Reverse(made.used.load(Ordering::Relaxed)));
+                kept.truncate(PLANS_MAX / PARTS - PLANS_MAX / PARTS / 4);
+            }
+            kept.push(made);
+        });
     }
 }
 
-impl<T> Inner<T> {
-    fn drop_oldest_half(&mut self) {
-        let mut turns: Vec<u64> = self.made.values().map(|(_, used)| *used).collect();
-        turns.sort_unstable();
-        let middle = turns[turns.len() / 2];
-        self.made.retain(|_, (_, used)| *used > middle);
+impl<T> CachePart<T> {
+    fn change(&self, change: impl FnOnce(&mut Vec<Arc<Made<T>>>)) {
+        let _changing = self.changing.lock();
+        let mut kept: Vec<Arc<Made<T>>> = self.made.load().iter().cloned().collect();
+        change(&mut kept);
+        let mut table = HashTable::with_capacity(kept.len());
+        for made in kept {
+            table.insert_unique(made.hash, made, |made| made.hash);
+        }
+        self.made.store(Arc::new(table));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Beside a list: what was used last stays, whatever came since, and what is not right any more goes.
+    #[test]
+    fn texts_used_last_are_kept() {
+        let cache = TextCache::<usize>::default();
+        let text = |number: usize| format!("RETURN {number}");
+        for number in 0..4 * PLANS_MAX {
+            cache.put(&text(number), Arc::new(number));
+            assert_eq!(cache.get_if(&text(number), |made| *made == number).as_deref(), Some(&number));
+            assert_eq!(cache.get_if(&text(0), |_| true).as_deref(), Some(&0), "used all the time");
+        }
+        let kept = (0..4 * PLANS_MAX).filter(|number| cache.get_if(&text(*number), |_| true).is_some());
+        let kept: Vec<usize> = kept.collect();
+        assert!((PLANS_MAX / 2..=PLANS_MAX).contains(&kept.len()), "{} are kept", kept.len());
+        // In each part the last ones are.
+        let older = kept.iter().filter(|number| **number < 2 * PLANS_MAX).count();
+        assert!(older < PLANS_MAX / 8, "{older} are old");
+        cache.put(&text(0), Arc::new(7));
+        assert_eq!(cache.get_if(&text(0), |_| true).as_deref(), Some(&7));
+        assert_eq!(cache.get_if(&text(0), |_| false), None);
+        assert_eq!(cache.get_if(&text(0), |_| true), None);
+    }
+
+    #[test]
+    fn texts_are_looked_up_while_others_are_put_in() {
+        let cache = TextCache::<usize>::default();
+        std::thread::scope(|scope| {
+            for thread in 0..4_usize {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for round in 0..4_000 {
+                        // More than there is room for.
+                        let number = (round * 7 + thread) % (2 * PLANS_MAX + 5);
+                        let text = number.to_string();
+                        match cache.get_if(&text, |_| round % 50 != 49) {
+                            Some(made) => assert_eq!(*made, number),
+                            None => cache.put(&text, Arc::new(number)),
+                        }
+                    }
+                });
+            }
+        });
+    }
 
     #[test]
     fn attempts_that_fail_are_ever_rarer_and_come_back() {

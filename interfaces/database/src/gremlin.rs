@@ -87,7 +87,7 @@ impl GremlinAnswer {
         let next = next.and_then(|objects| self.within_rows(objects));
         if let Some(counted) = &mut self.counted {
             match &next {
-                Ok(Some(objects)) => counted.record.add_rows(told(objects)),
+                Ok(Some(objects)) => counted.record.add_rows(told(objects), world::clock::monotonic_ns()),
                 Ok(None) => counted.record.end(Ok(())),
                 Err(error) => counted.record.end(Err(error)),
             }

@@ -123,38 +123,74 @@ struct KindCounters {
 
 /// The counters of a database.
 pub(crate) struct QueryLog {
-    kinds: [[KindCounters; KINDS.len()]; LANGUAGES.len()],
+    stripes: Vec<Stripe>,
+    /// Sessions so far: each counts in the next stripe.
+    sessions: AtomicUsize,
     /// A query that took longer is logged, in nanoseconds; zero turns the log off.
     slow_ns: AtomicU64,
     executors: usize,
-    /// Queries that have not ended, and answers that were not read.
-    open: AtomicUsize,
     tracing: Tracing,
 }
 
+/// Sessions share counters in so many groups: cores that count in the same memory wait for each other.
+const STRIPES: usize = 16;
+
+/// The counters of some sessions, in memory of their own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Stripe {
+    kinds: [[KindCounters; KINDS.len()]; LANGUAGES.len()],
+    /// Queries that have not ended, and answers that were not read.
+    open: AtomicUsize,
+}
+
+/// The log as a session knows it. Copies are counted for the session alone.
+#[derive(Clone)]
+pub(crate) struct SessionLog(Arc<(Arc<QueryLog>, usize)>);
+
+impl SessionLog {
+    /// For a new session.
+    pub fn new(log: &Arc<QueryLog>) -> SessionLog {
+        let stripe = log.sessions.fetch_add(1, Ordering::Relaxed) % STRIPES;
+        SessionLog(Arc::new((log.clone(), stripe)))
+    }
+    fn stripe(&self) -> &Stripe {
+        let (log, stripe) = &*self.0;
+        &log.stripes[*stripe]
+    }
+}
+
+impl std::ops::Deref for SessionLog {
+    type Target = QueryLog;
+
+    fn deref(&self) -> &QueryLog {
+        &self.0.0
+    }
+}
+
 /// A query, or its answer, that a client still waits for or reads.
-pub(crate) struct OpenQuery(Arc<QueryLog>);
+pub(crate) struct OpenQuery(SessionLog);
 
 impl OpenQuery {
-    pub fn begin(log: &Arc<QueryLog>) -> OpenQuery {
-        log.open.fetch_add(1, Ordering::AcqRel);
+    pub fn begin(log: &SessionLog) -> OpenQuery {
+        log.stripe().open.fetch_add(1, Ordering::AcqRel);
         OpenQuery(log.clone())
     }
 }
 
 impl Drop for OpenQuery {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::AcqRel);
+        self.0.stripe().open.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl QueryLog {
     pub fn new(slow: Option<Duration>, executors: usize) -> Arc<QueryLog> {
         let log = QueryLog {
-            kinds: Default::default(),
+            stripes: (0..STRIPES).map(|_| Stripe::default()).collect(),
+            sessions: AtomicUsize::new(0),
             slow_ns: AtomicU64::new(0),
             executors,
-            open: AtomicUsize::new(0),
             tracing: Tracing::default(),
         };
         log.set_slow(slow);
@@ -170,15 +206,15 @@ impl QueryLog {
     }
     /// Queries that have not ended, and answers that were not read.
     pub fn open(&self) -> usize {
-        self.open.load(Ordering::Acquire)
+        self.stripes.iter().map(|stripe| stripe.open.load(Ordering::Acquire)).sum()
     }
     /// Would a query that took so long be logged?
     pub fn is_slow(&self, elapsed_ns: u64) -> bool {
         let slow_ns = self.slow_ns.load(Ordering::Relaxed);
         slow_ns > 0 && elapsed_ns >= slow_ns
     }
-    fn count(&self, record: &QueryRecord, outcome: QueryOutcome, elapsed_ns: u64) {
-        let counters = &self.kinds[record.language as usize][record.kind as usize];
+    fn count(record: &QueryRecord, outcome: QueryOutcome, elapsed_ns: u64) {
+        let counters = &record.log.stripe().kinds[record.language as usize][record.kind as usize];
         let at = LATENCY_BOUNDS_US.partition_point(|bound_us| bound_us * 1_000 < elapsed_ns);
         counters.outcomes[outcome as usize].fetch_add(1, Ordering::Relaxed);
         counters.buckets[at].fetch_add(1, Ordering::Relaxed);
@@ -186,12 +222,17 @@ impl QueryLog {
     }
     /// The counters so far; languages and kinds without queries are left out.
     pub fn figures(&self) -> Vec<QueryFigures> {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut figures = Vec::new();
         for (language, language_name) in LANGUAGES {
             for (kind, kind_name) in KINDS {
-                let counters = &self.kinds[language as usize][kind as usize];
-                let buckets: Vec<u64> = counters.buckets.iter().map(load).collect();
+                let sum = |counter: &dyn Fn(&KindCounters) -> &AtomicU64| -> u64 {
+                    let of = |stripe: &Stripe| {
+                        counter(&stripe.kinds[language as usize][kind as usize]).load(Ordering::Relaxed)
+                    };
+                    self.stripes.iter().map(of).sum()
+                };
+                let buckets: Vec<u64> =
+                    (0..=LATENCY_BOUNDS_US.len()).map(|at| sum(&|counters| &counters.buckets[at])).collect();
                 if buckets.iter().all(|count| *count == 0) {
                     continue;
                 }
@@ -199,10 +240,10 @@ impl QueryLog {
                     language: language_name,
                     kind: kind_name,
                     outcomes: OUTCOMES
-                        .map(|(outcome, name)| (name, load(&counters.outcomes[outcome as usize])))
+                        .map(|(outcome, name)| (name, sum(&|counters| &counters.outcomes[outcome as usize])))
                         .into(),
                     buckets,
-                    total: Duration::from_nanos(load(&counters.total_ns)),
+                    total: Duration::from_nanos(sum(&|counters| &counters.total_ns)),
                 });
             }
         }
@@ -222,7 +263,7 @@ pub(crate) enum QuerySubject {
 
 /// A query that is under way. One that is dropped before it ended was given up by its client.
 pub(crate) struct QueryRecord {
-    log: Arc<QueryLog>,
+    log: SessionLog,
     language: QueryLanguage,
     kind: QueryKind,
     subject: QuerySubject,
@@ -248,7 +289,7 @@ pub(crate) struct TraceParts {
 impl QueryRecord {
     /// The record of a query that began at `started_ns`.
     pub fn new(
-        log: &Arc<QueryLog>,
+        log: &SessionLog,
         language: QueryLanguage,
         subject: QuerySubject,
         user: Option<&str>,
@@ -285,7 +326,7 @@ impl QueryRecord {
         }
     }
     /// The log that counts it.
-    pub fn log(&self) -> &Arc<QueryLog> {
+    pub fn log(&self) -> &SessionLog {
         &self.log
     }
     /// The same of another kind.
@@ -299,19 +340,23 @@ impl QueryRecord {
         self
     }
     /// More rows came.
-    pub fn add_rows(&mut self, rows: u64) {
+    pub fn add_rows(&mut self, rows: u64, now_ns: u64) {
         self.rows = self.rows.saturating_add(rows);
-        self.first_ns.get_or_insert_with(monotonic_ns);
+        self.first_ns.get_or_insert(now_ns);
+    }
+    /// It ends now.
+    pub fn end(&mut self, outcome: Result<(), &Error>) {
+        self.end_at(monotonic_ns(), outcome);
     }
     /// It ended.
-    pub fn end(&mut self, outcome: Result<(), &Error>) {
+    pub fn end_at(&mut self, now_ns: u64, outcome: Result<(), &Error>) {
         let is_first = !std::mem::replace(&mut self.is_counted, true);
         if !is_first {
             return;
         }
-        let elapsed_ns = monotonic_ns().saturating_sub(self.started_ns);
+        let elapsed_ns = now_ns.saturating_sub(self.started_ns);
         let ended = outcome.map_or_else(outcome_of, |()| QueryOutcome::Completed);
-        self.log.count(self, ended, elapsed_ns);
+        QueryLog::count(self, ended, elapsed_ns);
         if let Some(parts) = self.trace.take() {
             self.log.tracing.tell(|| self.traced_as(*parts, ended, outcome.err(), elapsed_ns));
         }
@@ -452,6 +497,8 @@ mod tests {
     fn a_histogram_counts_like_a_list_does() {
         let (log, seed) = (QueryLog::new(None, 1), Chance::from_system().below(1 << 32));
         let (mut chance, mut all) = (Chance::seeded(seed), Vec::new());
+        // More than there are stripes.
+        let sessions: Vec<SessionLog> = (0..STRIPES + 3).map(|_| SessionLog::new(&log)).collect();
         let text = || QuerySubject::Text("x".into());
         for _ in 0..1_000 {
             let digits = chance.below(12) as u32;
@@ -460,8 +507,12 @@ mod tests {
                 1 => LATENCY_BOUNDS_US[chance.below(14) as usize] * 1_000 + 1,
                 _ => chance.below(10_u64.pow(digits) + 1),
             };
-            let mut record = QueryRecord::new(&log, QueryLanguage::Datalog, text(), None, 0);
-            log.count(&record, QueryOutcome::Completed, elapsed_ns);
+            let session = &sessions[chance.index(sessions.len())];
+            let open = OpenQuery::begin(session);
+            assert_eq!(log.open(), 1);
+            drop(open);
+            let mut record = QueryRecord::new(session, QueryLanguage::Datalog, text(), None, 0);
+            QueryLog::count(&record, QueryOutcome::Completed, elapsed_ns);
             record.is_counted = true;
             all.push(elapsed_ns);
         }
@@ -480,8 +531,9 @@ mod tests {
     #[test]
     fn a_query_is_counted_once_however_it_ends() {
         let log = QueryLog::new(None, 1);
+        let session = SessionLog::new(&log);
         let record =
-            || QueryRecord::new(&log, QueryLanguage::Gremlin, QuerySubject::Hidden, None, monotonic_ns());
+            || QueryRecord::new(&session, QueryLanguage::Gremlin, QuerySubject::Hidden, None, monotonic_ns());
         drop(record());
         let mut done = record().of_kind(QueryKind::Read);
         done.end(Ok(()));

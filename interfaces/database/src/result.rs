@@ -182,8 +182,9 @@ impl QueryResult {
             Source::Batches(batches) => {
                 let measured = self.measured.take();
                 record.measure(|| measured.unwrap_or_default());
-                record.add_rows(batches.iter().map(|batch| batch.len() as u64).sum());
-                record.end(Ok(()));
+                let now_ns = world::clock::monotonic_ns();
+                record.add_rows(batches.iter().map(|batch| batch.len() as u64).sum(), now_ns);
+                record.end_at(now_ns, Ok(()));
             }
             Source::Subscription(_) => record.end(Ok(())),
         }
@@ -371,15 +372,15 @@ impl QueryResult {
         self.source = Source::Batches(VecDeque::new());
         Ok(())
     }
-    fn note_record(&mut self, next: &Result<Option<Batch>, Error>) {
+    fn note_record(&mut self, next: &Result<Option<Batch>, Error>, now_ns: u64) {
         let Some(record) = &mut self.record else { return };
         if let (Source::Stream(running), Ok(None) | Err(_)) = (&self.source, next) {
             record.measure(|| running.stream.profile());
         }
         match next {
-            Ok(Some(batch)) => record.add_rows(batch.len() as u64),
-            Ok(None) => record.end(Ok(())),
-            Err(error) => record.end(Err(error)),
+            Ok(Some(batch)) => record.add_rows(batch.len() as u64, now_ns),
+            Ok(None) => record.end_at(now_ns, Ok(())),
+            Err(error) => record.end_at(now_ns, Err(error)),
         }
     }
     fn note(&mut self, next: &Result<Option<Batch>, Error>) {
@@ -391,8 +392,9 @@ impl QueryResult {
         if self.ended {
             return;
         }
-        self.note_record(next);
-        let elapsed = Duration::from_nanos(world::clock::monotonic_ns().saturating_sub(self.started_ns));
+        let now_ns = world::clock::monotonic_ns();
+        self.note_record(next, now_ns);
+        let elapsed = Duration::from_nanos(now_ns.saturating_sub(self.started_ns));
         if self.summary.first_after.is_zero() {
             self.summary.first_after = elapsed;
         }

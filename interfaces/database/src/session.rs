@@ -31,7 +31,7 @@ use crate::cache::Planned;
 use crate::clients::{Client, METADATA_BYTES_MAX};
 use crate::database::Database;
 use crate::impersonator::Impersonator;
-use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject, TraceParts};
+use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject, SessionLog, TraceParts};
 use crate::query_trace::parent_of;
 use crate::roles::{Allowed, RestrictedView};
 use crate::running::shortened;
@@ -62,6 +62,7 @@ pub struct Limits {
 /// One client's conversation.
 pub struct Session {
     database: Database,
+    log: SessionLog,
     /// The gatekeeper that stamps its commits.
     gatekeeper: usize,
     transaction: Option<Open>,
@@ -126,6 +127,7 @@ impl Session {
         let interrupter = Interrupter::new(&database);
         let gatekeeper = database.next_gatekeeper();
         Session {
+            log: SessionLog::new(database.query_log()),
             database,
             gatekeeper,
             transaction: None,
@@ -332,7 +334,7 @@ impl Session {
         limits: &Limits,
         reading: bool,
     ) -> Result<QueryResult, Error> {
-        let (started_ns, open) = (monotonic_ns(), OpenQuery::begin(self.database.query_log()));
+        let (started_ns, open) = (monotonic_ns(), OpenQuery::begin(&self.log));
         self.planned = None;
         self.is_traced = self.database.query_log().traces_next();
         let reading = reading || self.database.options().read_only;
@@ -402,8 +404,7 @@ impl Session {
     ) -> QueryRecord {
         let user = self.speaker.user.as_deref();
         let parts = || TraceParts { parent: parent_of(&self.metadata), ..TraceParts::default() };
-        QueryRecord::new(self.database.query_log(), language, subject, user, started_ns)
-            .traced(self.is_traced.then(parts))
+        QueryRecord::new(&self.log, language, subject, user, started_ns).traced(self.is_traced.then(parts))
     }
 
     /// Runs a call of the client, with enough stack for deep texts and values. A panic is an error of that request alone: its open transaction can

@@ -14,12 +14,17 @@ use parking_lot::Mutex;
 use std::cell::Cell;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of one stack: as many as a program's first thread has. Memory is taken only where it was touched.
 pub const STACK_BYTES: usize = 8 << 20;
 
 /// Stacks that one thread keeps for later use, and those of [`roomy`] that all threads keep: more are given back to the system.
 pub const STACKS_SPARE_MAX: usize = 16;
+
+/// Threads that keep a stack of [`roomy`] for themselves.
+pub const OWNERS_MAX: usize = 32;
 
 /// Fibers that one thread may have at a time: each takes two of the mappings that the system allows a process.
 pub const FIBERS_MAX: usize = 1_024;
@@ -156,6 +161,52 @@ pub fn pause() {
 /// Unused stacks for [`roomy`].
 static ROOMY: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
 
+/// Threads that have a stack for [`roomy`] of their own.
+static OWNERS: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread's own stack for [`roomy`]: the first [`OWNERS_MAX`] threads take no lock.
+struct Own(Cell<Option<DefaultStack>>);
+
+impl Own {
+    /// None where enough threads have one.
+    fn new() -> Option<Own> {
+        let more = |owners: usize| (owners < OWNERS_MAX).then_some(owners + 1);
+        OWNERS.fetch_update(Relaxed, Relaxed, more).ok().map(|_| Own(Cell::new(None)))
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        OWNERS.fetch_sub(1, Relaxed);
+    }
+}
+
+thread_local! {
+    static OWN: Option<Own> = Own::new();
+}
+
+/// A stack for `roomy`: the thread's own, or a common one.
+fn take_roomy() -> Option<DefaultStack> {
+    // A thread that ends has none any more.
+    let own = OWN.try_with(|own| own.as_ref().and_then(|own| own.0.take())).ok().flatten();
+    own.or_else(|| ROOMY.lock().pop()).or_else(|| DefaultStack::new(STACK_BYTES).ok())
+}
+
+fn give_roomy_back(stack: DefaultStack) {
+    let mut stack = Some(stack);
+    let _ = OWN.try_with(|own| {
+        if let Some(own) = own {
+            stack = own.0.replace(stack.take());
+        }
+    });
+    if let Some(stack) = stack {
+        let mut spare = ROOMY.lock();
+        if spare.len() < STACKS_SPARE_MAX {
+            spare.push(stack);
+        }
+    }
+}
+
 /// Runs `work` on a stack of [`STACK_BYTES`]: its possible depth does not depend on the calling thread. On a fiber, within another such call, and
 /// where the system has no memory for a stack, it runs on the present stack.
 ///
@@ -165,15 +216,11 @@ pub fn roomy<R>(work: impl FnOnce() -> R) -> R {
     if !RUNNING.get().is_null() || IS_ROOMY.get() {
         return work();
     }
-    let spare = ROOMY.lock().pop();
-    let Some(mut stack) = spare.or_else(|| DefaultStack::new(STACK_BYTES).ok()) else { return work() };
+    let Some(mut stack) = take_roomy() else { return work() };
     let inside = Inside::begin();
     let outcome = corosensei::on_stack(&mut stack, work);
     drop(inside);
-    let mut spare = ROOMY.lock();
-    if spare.len() < STACKS_SPARE_MAX {
-        spare.push(stack);
-    }
+    give_roomy_back(stack);
     outcome
 }
 
