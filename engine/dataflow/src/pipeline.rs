@@ -49,6 +49,8 @@ pub struct PipelineGraph<M: Message> {
     graph: Graph<M>,
     /// The vertex at each place, from upstream to downstream.
     order: Vec<usize>,
+    /// Messages on some port wait for the end of others.
+    holds_messages: bool,
     /// By vertex, the rows that came out of it in all pipelines, where that is counted.
     rows_out: Vec<Arc<AtomicU64>>,
 }
@@ -268,7 +270,8 @@ impl<M: Message> Graph<M> {
         let order: Vec<usize> = self.scopes[0].members.iter().map(vertex).collect::<Option<_>>()?;
         let counted = if counts { self.vertices.len() } else { 0 };
         let rows_out = (0..counted).map(|_| Arc::default()).collect();
-        Some(PipelineGraph { graph: self, order, rows_out })
+        let holds_messages = self.vertices.iter().any(|vertex| vertex.options.port_order > 0);
+        Some(PipelineGraph { graph: self, order, holds_messages, rows_out })
     }
 }
 
@@ -372,6 +375,11 @@ impl<M: Message> Mail<M> {
 
     /// The place to be called next.
     fn next(&self) -> Option<usize> {
+        // A queue that is full makes its place ready, further downstream, unless its messages are held: so the last place has room.
+        if self.sent.len() < self.sent_max && !self.plan.holds_messages {
+            let last = self.ready.iter().enumerate().rev().find(|(_, word)| **word != 0);
+            return last.map(|(at, word)| at * 64 + 63 - word.leading_zeros() as usize);
+        }
         for (at, word) in self.ready.iter().enumerate().rev() {
             let mut word = *word;
             while word != 0 {
@@ -476,12 +484,15 @@ impl<M: Message> Pipeline<M> {
             self.mail.seats[place].again = self.mail.plan.is_source(place);
             self.mail.mark(place);
         }
+        self.operators.iter_mut().flatten().for_each(|operator| operator.begin_run());
         // A loop that takes too long here stops, and begins anew on an executor.
         let wire = Arc::new(Tripwire::until(asker.until_ns, bytes_max));
         let watched = watch::enter(wire.clone());
         let outcome = caught(|| self.run_to_end(&mut asker));
         let sent = std::mem::take(&mut self.mail.sent);
-        self.clear();
+        // What was left in the middle of its work is not asked.
+        let is_done = matches!(outcome, Ok(Ok(true))) && !wire.is_tripped();
+        self.clear(is_done);
         drop(watched);
         match outcome {
             _ if wire.is_tripped() => Tried::Unfinished,
@@ -492,9 +503,14 @@ impl<M: Message> Pipeline<M> {
         }
     }
 
-    /// Drops all that a run left.
-    fn clear(&mut self) {
-        self.operators.iter_mut().for_each(|operator| drop_quietly(operator.take()));
+    /// Drops all that a run left, but for operators that serve the next one, where it is done.
+    fn clear(&mut self, is_done: bool) {
+        for operator in &mut self.operators {
+            let stays = is_done && operator.as_mut().is_some_and(|operator| operator.end_run());
+            if !stays {
+                drop_quietly(operator.take());
+            }
+        }
         self.mail.seats.iter_mut().for_each(Seat::begin_anew);
         self.mail.ready.fill(0);
         (self.mail.first, self.mail.waiting) = (0, 0);

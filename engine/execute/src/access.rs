@@ -10,6 +10,7 @@ use crate::spill::SpillFolder;
 use expression::Request;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use store::Snapshot;
@@ -69,7 +70,8 @@ impl Counting {
 
 /// State shared by all operators of one statement.
 pub(crate) struct Environment {
-    view: RwLock<Snapshot>,
+    /// Shared by the operators: what many statements share is counted once a statement.
+    view: RwLock<Arc<Snapshot>>,
     transaction: Option<Arc<Transaction>>,
     writes: bool,
     pub(crate) request: Request,
@@ -136,6 +138,35 @@ impl EnvironmentSlot {
     }
 }
 
+/// The environment of the run that an operator works in. Between two runs of a cached pipeline there is none, so that nothing of a run is held.
+pub(crate) struct RunEnvironment {
+    slot: EnvironmentSlot,
+    present: Option<Arc<Environment>>,
+}
+
+impl RunEnvironment {
+    /// Of the run that makes the operator.
+    pub(crate) fn new(slot: &EnvironmentSlot) -> RunEnvironment {
+        RunEnvironment { slot: slot.clone(), present: Some(slot.environment()) }
+    }
+    /// The run is over.
+    pub(crate) fn end_run(&mut self) {
+        self.present = None;
+    }
+    /// The next run has begun.
+    pub(crate) fn begin_run(&mut self) {
+        self.present = Some(self.slot.environment());
+    }
+}
+
+impl Deref for RunEnvironment {
+    type Target = Arc<Environment>;
+
+    fn deref(&self) -> &Arc<Environment> {
+        self.present.as_ref().expect("operators are called within a run")
+    }
+}
+
 impl Environment {
     pub(crate) fn new(access: Access, request: Request, batch_rows: usize, writes: bool) -> Environment {
         let (view, transaction) = match access {
@@ -143,7 +174,7 @@ impl Environment {
             Access::Write(transaction) => (transaction.snapshot(), Some(transaction)),
         };
         Environment {
-            view: RwLock::new(view),
+            view: RwLock::new(Arc::new(view)),
             transaction,
             writes,
             request,
@@ -180,7 +211,7 @@ impl Environment {
         Environment { dispatch, ..self }
     }
     /// The graph as the statement sees it now.
-    pub(crate) fn view(&self) -> Snapshot {
+    pub(crate) fn view(&self) -> Arc<Snapshot> {
         self.view.read().clone()
     }
     /// Does the statement see one version of the graph from its beginning to its end?
@@ -206,10 +237,10 @@ impl Environment {
         self.transaction.as_deref().ok_or(ExecuteError::ReadOnly)
     }
     /// Makes earlier writes visible to operators that have not taken their view yet.
-    pub(crate) fn refresh(&self) -> Result<Snapshot, ExecuteError> {
+    pub(crate) fn refresh(&self) -> Result<Arc<Snapshot>, ExecuteError> {
         let transaction = self.transaction()?;
         transaction.refresh()?;
-        let view = transaction.snapshot();
+        let view = Arc::new(transaction.snapshot());
         *self.view.write() = view.clone();
         Ok(view)
     }

@@ -44,7 +44,8 @@ impl Walk {
             view: snapshot.adjacency(types, direction),
             types: types.clone(),
             direction,
-            condition: condition.map(|condition| (condition, ReadView::new(snapshot.clone(), environment))),
+            condition: condition
+                .map(|condition| (condition, ReadView::new(Arc::new(snapshot.clone()), environment))),
             environment: environment.clone(),
             recording: environment.is_recording(),
             failed: AtomicBool::new(false),

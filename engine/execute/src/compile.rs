@@ -53,7 +53,7 @@ pub(crate) fn statement(
 ) -> Result<CompiledStatement, ExecuteError> {
     let mut compiler = Compiler {
         builder: GraphBuilder::new(),
-        snapshot: run.view(),
+        snapshot: Snapshot::clone(&run.view()),
         run: run.clone(),
         many_runs: environment_slot.is_kept(),
         environment: environment_slot,

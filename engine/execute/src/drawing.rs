@@ -28,6 +28,10 @@ pub(crate) trait Draw: Send {
     ) -> Try<(usize, Progress)>;
     /// The new columns of the values since the last call.
     fn columns(&mut self) -> Vec<Column>;
+    /// Drops all that is of this run; true if it may then serve the next run.
+    fn end_run(&mut self) -> bool {
+        false
+    }
     /// Bytes that are charged for it and its cursor.
     fn charged(&self) -> usize {
         0
@@ -90,6 +94,10 @@ impl<D: Draw> FanOut for Drawing<D> {
     }
     fn columns(&mut self) -> Vec<Column> {
         self.draw.columns()
+    }
+    fn end_run(&mut self) -> bool {
+        (self.row, self.cursor) = (0, None);
+        self.draw.end_run()
     }
     fn charged(&self) -> usize {
         self.draw.charged()

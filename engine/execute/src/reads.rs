@@ -20,12 +20,12 @@ use transact::{ReadSet, Transaction};
 
 /// A snapshot as the expressions of a statement see it.
 pub(crate) enum ReadView {
-    Plain(Snapshot),
+    Plain(Arc<Snapshot>),
     Recorded(RecordedView),
 }
 
 impl ReadView {
-    pub(crate) fn new(snapshot: Snapshot, environment: &Environment) -> ReadView {
+    pub(crate) fn new(snapshot: Arc<Snapshot>, environment: &Environment) -> ReadView {
         match environment.recording() {
             Some(transaction) => {
                 ReadView::Recorded(RecordedView { snapshot, transaction: transaction.clone() })
@@ -36,12 +36,12 @@ impl ReadView {
     /// For expressions.
     pub(crate) fn graph(&self) -> &dyn Graph {
         match self {
-            ReadView::Plain(snapshot) => snapshot,
+            ReadView::Plain(snapshot) => &**snapshot,
             ReadView::Recorded(view) => view,
         }
     }
     /// For operators that record their reads themselves.
-    pub(crate) fn snapshot(&self) -> &Snapshot {
+    pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
         match self {
             ReadView::Plain(snapshot) | ReadView::Recorded(RecordedView { snapshot, .. }) => snapshot,
         }
@@ -50,7 +50,7 @@ impl ReadView {
 
 /// A snapshot that records each entity that is read in the transaction.
 pub(crate) struct RecordedView {
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
     transaction: Arc<Transaction>,
 }
 
@@ -71,14 +71,14 @@ impl RecordedView {
 
 impl Names for RecordedView {
     fn label(&self, name: &str) -> Option<LabelId> {
-        Names::label(&self.snapshot, name)
+        Names::label(&*self.snapshot, name)
     }
     fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
-        Names::edge_type(&self.snapshot, name)
+        Names::edge_type(&*self.snapshot, name)
     }
     /// A property of a key that the graph does not know is answered without a read of the entity: the read is that there is no such key.
     fn key(&self, name: &str) -> Option<KeyId> {
-        let key = Names::key(&self.snapshot, name);
+        let key = Names::key(&*self.snapshot, name);
         if key.is_none() {
             self.transaction.reads().catalogue();
         }
@@ -116,7 +116,7 @@ impl Graph for RecordedView {
     }
     /// Called for edges that a row holds: the operator that found them has recorded the reads that led to them.
     fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError> {
-        Graph::edge_exists(&self.snapshot, edge)
+        Graph::edge_exists(&*self.snapshot, edge)
     }
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
         Graph::edge_properties(self.of_edge(edge), edge)

@@ -157,7 +157,7 @@ impl ResultStream {
     }
     /// The graph as the statement sees it now, in which entities of its rows are resolved.
     pub fn view(&self) -> Snapshot {
-        self.environment.view()
+        Snapshot::clone(&self.environment.view())
     }
     /// Counters of each plan node so far, by pre-order number (a node, then its inputs as they stand in its struct). Empty for runs on the calling
     /// thread; for stages within an operator only where the statement's mode is PROFILE.

@@ -4,7 +4,7 @@
 //! [`Breaker`] takes all its input before it emits anything. Each shape becomes an operator of the dataflow runtime once, here; an operator's own
 //! file holds only its own algorithm. No operator depends on the driver that calls it.
 
-use crate::access::{Environment, EnvironmentSlot};
+use crate::access::{EnvironmentSlot, RunEnvironment};
 use crate::demand::DemandPort;
 use crate::fetch::fetches_vertices;
 use crate::reads::ReadView;
@@ -23,7 +23,7 @@ const FETCH_ROUNDS_MAX: u8 = 3;
 
 /// An operator's execution context: the shared environment, and the view it took when its first rows came.
 pub(crate) struct ExecutionContext {
-    pub(crate) environment: Arc<Environment>,
+    pub(crate) environment: RunEnvironment,
     view: Option<ReadView>,
     /// How often a batch has waited for chunks already.
     fetch_rounds: u8,
@@ -31,10 +31,15 @@ pub(crate) struct ExecutionContext {
 
 impl ExecutionContext {
     pub(crate) fn new(environment_slot: &EnvironmentSlot) -> ExecutionContext {
-        ExecutionContext { environment: environment_slot.environment(), view: None, fetch_rounds: 0 }
+        ExecutionContext { environment: RunEnvironment::new(environment_slot), view: None, fetch_rounds: 0 }
+    }
+    /// The run is over: nothing of it is held.
+    fn end_run(&mut self) {
+        self.environment.end_run();
+        (self.view, self.fetch_rounds) = (None, 0);
     }
     /// The view; taken at the first call.
-    pub(crate) fn snapshot(&mut self) -> &Snapshot {
+    pub(crate) fn snapshot(&mut self) -> &Arc<Snapshot> {
         let environment = &self.environment;
         self.view.get_or_insert_with(|| ReadView::new(environment.view(), environment)).snapshot()
     }
@@ -73,7 +78,7 @@ pub(crate) trait Step: Send {
         &[]
     }
     fn step(&mut self, port: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch>;
-    /// Is it as if nothing had come yet, so that it may serve another scope instance?
+    /// Is it as if nothing had come yet, so that it may serve another scope instance, and another run?
     fn is_fresh(&self) -> bool {
         false
     }
@@ -120,6 +125,14 @@ impl<S: Step> Operator<Rows> for Stepping<S> {
         self.waiting = None;
         self.step.is_fresh() && self.execution.environment.has_one_view()
     }
+    fn end_run(&mut self) -> bool {
+        self.waiting = None;
+        self.execution.end_run();
+        self.step.is_fresh()
+    }
+    fn begin_run(&mut self) {
+        self.execution.environment.begin_run();
+    }
 }
 
 /// Did a slice of work exhaust the batch?
@@ -158,6 +171,10 @@ pub(crate) trait FanOut: Send {
     fn recycle(&mut self) -> bool {
         false
     }
+    /// Drops its state with all that is of this run; true if it may then serve the next run.
+    fn end_run(&mut self) -> bool {
+        false
+    }
     /// Bytes that are charged for its state.
     fn charged(&self) -> usize {
         0
@@ -183,6 +200,8 @@ pub(crate) struct Turn<'a, 'c> {
     pub(crate) context: &'a mut Context<'c, Rows>,
     /// The demand for the rows that are made; of a breaker, none.
     pub(crate) demand: Option<&'a mut DemandPort>,
+    /// Does it matter which row of the input a row is made of? It does not where no column of the input is kept.
+    pub(crate) keeps_rows: bool,
 }
 
 impl Turn<'_, '_> {
@@ -242,7 +261,12 @@ impl<F: FanOut> Fanning<F> {
         let progress = if self.demand.is_over() {
             Progress::Done
         } else {
-            let mut turn = Turn { execution: &mut self.execution, context, demand: Some(&mut self.demand) };
+            let mut turn = Turn {
+                execution: &mut self.execution,
+                context,
+                demand: Some(&mut self.demand),
+                keeps_rows: !self.carry.is_empty(),
+            };
             self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?
         };
         let is_whole = self.rows.len() >= rows_max
@@ -318,6 +342,15 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         let serves = self.fan.recycle() && self.fan.charged() == 0;
         serves && self.execution.environment.has_one_view()
     }
+    fn end_run(&mut self) -> bool {
+        self.demand.recycle();
+        (self.current, self.is_new, self.rows) = (None, false, Vec::new());
+        self.execution.end_run();
+        self.fan.end_run()
+    }
+    fn begin_run(&mut self) {
+        self.execution.environment.begin_run();
+    }
 }
 
 /// All input first, then output.
@@ -355,14 +388,14 @@ impl<B: Breaker> Breaking<B> {
         self.breaker.take(
             port,
             batch,
-            &mut Turn { execution: &mut self.execution, context, demand: None },
+            &mut Turn { execution: &mut self.execution, context, demand: None, keeps_rows: true },
         )?;
         self.making_room = true;
         self.run(context)
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while self.making_room || self.draining {
-            let mut turn = Turn { execution: &mut self.execution, context, demand: None };
+            let mut turn = Turn { execution: &mut self.execution, context, demand: None, keeps_rows: true };
             if self.making_room {
                 self.making_room = self.breaker.make_room(&mut turn)? != Progress::Done;
             } else {
@@ -465,5 +498,12 @@ impl<O: Operator<Rows>> Operator<Rows> for Leaf<O> {
             return self.inner.resume(context);
         }
         self.inner.receive(0, Rows(Batch::unit()), context)
+    }
+    fn end_run(&mut self) -> bool {
+        self.started = false;
+        self.inner.end_run()
+    }
+    fn begin_run(&mut self) {
+        self.inner.begin_run();
     }
 }

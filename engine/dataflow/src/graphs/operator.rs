@@ -55,6 +55,15 @@ pub trait Operator<M: Message>: Send {
         false
     }
 
+    /// The run of a [pipeline](crate::Pipeline) is over: an operator that forgets all of it and returns true serves the next run too; one that
+    /// returns false is dropped, and made anew then.
+    fn end_run(&mut self) -> bool {
+        false
+    }
+
+    /// The next run begins, for one that has ended a run. Nothing has come to it yet.
+    fn begin_run(&mut self) {}
+
     /// Outside scopes: no more input on `port`, on any executor, ever. Called once a port on every existing instance.
     ///
     /// # Errors

@@ -112,7 +112,7 @@ fn sides(snapshot: &Snapshot, types: &[EdgeTypeId], direction: Direction, apart:
 struct Bound {
     sides: Vec<Side>,
     labels: LabelCheck,
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
 }
 
 impl Bound {
@@ -245,8 +245,12 @@ impl Expand {
             return Ok(None);
         }
         let edges = run.edges_of(vertices);
-        for (row, degree) in (self.row as u32..).zip(run.degrees().take(vertices)) {
-            rows.resize(rows.len() + degree, row);
+        if turn.keeps_rows {
+            for (row, degree) in (self.row as u32..).zip(run.degrees().take(vertices)) {
+                rows.resize(rows.len() + degree, row);
+            }
+        } else {
+            rows.resize(rows.len() + edges, self.row as u32);
         }
         if self.plan.keep_to {
             self.far.extend(run.neighbours()[..edges].iter().map(|far| VertexId::from_dense(*far)));
@@ -254,9 +258,7 @@ impl Expand {
         if self.plan.keep_edge {
             run.append_edges(vertices, &mut self.edges);
         } else if self.plan.meets_edges() {
-            self.listed_ids.clear();
-            run.append_ids(edges, &mut self.listed_ids);
-            self.ids.extend(self.listed_ids.iter().map(|id| EdgeId(*id)));
+            run.append_ids(edges, &mut self.ids);
         }
         worked_on(first, self.row, edges, turn.context);
         turn.made(batch, self.row, edges);
@@ -607,6 +609,10 @@ impl FanOut for Expand {
         self.edges.clear();
         self.ids.clear();
         self.properties.clear();
+        true
+    }
+    fn end_run(&mut self) -> bool {
+        *self = Expand::new(self.plan.clone());
         true
     }
     fn complete(&mut self, execution: &mut ExecutionContext) -> Try<()> {

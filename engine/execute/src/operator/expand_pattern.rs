@@ -78,7 +78,7 @@ impl Expansion {
 
 /// State that depends on the view.
 struct Bound {
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
     /// For each edge of the pattern; none where the catalogue knows none of its types.
     types: Vec<Option<Arc<Vec<EdgeTypeId>>>>,
     labels: Arc<Mutex<Vec<LabelCheck>>>,

@@ -88,19 +88,18 @@ impl Lookup {
         row: usize,
         execution: &mut ExecutionContext,
     ) -> Try<Found<T>> {
-        let snapshot = execution.snapshot().clone();
         let mut value = |expression: &Compiled| expression.evaluate_row(batch, row, &execution.scope());
         match self {
             Lookup::Equal(keys) => {
                 let values = keys.iter().map(&mut value).collect::<Result<Vec<Value>, _>>()?;
                 execution.environment.record(|reads| reads.index_equal(index, &values[0]));
-                let mut list = T::seek(&snapshot, index, &values)?;
+                let mut list = T::seek(execution.snapshot(), index, &values)?;
                 list.reverse();
                 Ok(Found::List(list))
             }
             Lookup::In(list) => {
                 let Value::List(values) = value(list)? else { return Ok(Found::Nothing) };
-                each(index, &values, &snapshot, execution)
+                each(index, &values, execution)
             }
             Lookup::Range(lower, upper) => {
                 let mut bound = |end: &Option<(Compiled, bool)>| match end {
@@ -109,31 +108,26 @@ impl Lookup {
                     Some((expression, false)) => value(expression).map(Bound::Excluded),
                 };
                 let (lower, upper) = (bound(lower)?, bound(upper)?);
-                range(index, lower, upper, &snapshot, execution)
+                range(index, lower, upper, execution)
             }
             Lookup::Prefix(prefix) => {
                 let prefix = value(prefix)?;
                 let Some(text) = prefix.as_str() else { return Ok(Found::Nothing) };
                 let upper =
                     text_after(text).map_or(Bound::Unbounded, |text| Bound::Excluded(Value::string(text)));
-                range(index, Bound::Included(prefix.clone()), upper, &snapshot, execution)
+                range(index, Bound::Included(prefix.clone()), upper, execution)
             }
         }
     }
 }
 
-fn each<T: Indexed>(
-    index: IndexId,
-    values: &[Value],
-    snapshot: &Snapshot,
-    execution: &mut ExecutionContext,
-) -> Try<Found<T>> {
+fn each<T: Indexed>(index: IndexId, values: &[Value], execution: &mut ExecutionContext) -> Try<Found<T>> {
     let mut seen: HashSet<GroupKey, foldhash::fast::FixedState> = HashSet::default();
     let mut all = Vec::new();
     for value in values {
         if seen.insert(GroupKey(value.clone())) {
             execution.environment.record(|reads| reads.index_equal(index, value));
-            all.extend(T::seek(snapshot, index, std::slice::from_ref(value))?);
+            all.extend(T::seek(execution.snapshot(), index, std::slice::from_ref(value))?);
         }
     }
     all.reverse();
@@ -144,7 +138,6 @@ fn range<T: Indexed>(
     index: IndexId,
     lower: Bound<Value>,
     upper: Bound<Value>,
-    snapshot: &Snapshot,
     execution: &mut ExecutionContext,
 ) -> Try<Found<T>> {
     let is_null =
@@ -153,7 +146,7 @@ fn range<T: Indexed>(
         return Ok(Found::Nothing);
     }
     execution.environment.record(|reads| reads.index_range(index, lower.clone(), upper.clone()));
-    Ok(Found::Range(Box::new(T::seek_range(snapshot, index, lower.as_ref(), upper.as_ref())?)))
+    Ok(Found::Range(Box::new(T::seek_range(execution.snapshot(), index, lower.as_ref(), upper.as_ref())?)))
 }
 /// The smallest text behind all that start with `prefix`, in the order of their bytes; none if there is none.
 fn text_after(prefix: &str) -> Option<String> {

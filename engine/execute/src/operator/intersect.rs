@@ -42,7 +42,7 @@ struct Bound {
     /// Likewise, seen from where the arms meet.
     back: Vec<Lists>,
     labels: LabelCheck,
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
 }
 
 struct Intersect {

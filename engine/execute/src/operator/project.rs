@@ -28,18 +28,11 @@ impl Step for Project {
         for item in self.items.iter() {
             columns.push(item.evaluate_kept(&batch, &execution.scope(), &mut hold)?);
         }
-        Ok(with_columns(columns, batch.len()))
+        Ok(Batch::of_carried(columns, batch.len()))
     }
     fn is_fresh(&self) -> bool {
         true
     }
-}
-
-/// A batch of these carried columns.
-fn with_columns(columns: Vec<Carried>, len: usize) -> Batch {
-    let mut batch = Batch::new(Vec::new(), len);
-    columns.into_iter().for_each(|column| batch.push_carried(column));
-    batch
 }
 
 pub(crate) fn compile(

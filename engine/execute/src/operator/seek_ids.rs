@@ -59,6 +59,10 @@ impl Draw for SeekIds {
         self.vertices.extend(pending.drain(pending.len() - take..).rev());
         Ok((take, if pending.is_empty() { Progress::Done } else { Progress::More }))
     }
+    fn end_run(&mut self) -> bool {
+        (self.values, self.vertices) = (None, Vec::new());
+        true
+    }
     fn columns(&mut self) -> Vec<Column> {
         let vertices = std::mem::take(&mut self.vertices);
         if self.keep { vec![Column::Vertex(vertices, Nulls::none())] } else { Vec::new() }

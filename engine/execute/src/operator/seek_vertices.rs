@@ -57,6 +57,10 @@ impl Draw for SeekVertices {
         };
         Ok((self.vertices.len() - before, if more { Progress::More } else { Progress::Done }))
     }
+    fn end_run(&mut self) -> bool {
+        self.vertices = Vec::new();
+        true
+    }
     fn columns(&mut self) -> Vec<Column> {
         let vertices = std::mem::take(&mut self.vertices);
         if self.plan.keep { vec![Column::Vertex(vertices, Nulls::none())] } else { Vec::new() }

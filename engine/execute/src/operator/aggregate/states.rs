@@ -88,9 +88,11 @@ impl States {
                 Ok(())
             }
             (States::Counts(counts), Some(groups)) => {
-                let counted = |row: usize| arguments.first().is_none_or(|argument| !argument.is_null(row));
-                for (row, group) in groups.iter().enumerate() {
-                    counts[*group as usize] += i64::from(counted(row));
+                match arguments.first() {
+                    None => groups.iter().for_each(|group| counts[*group as usize] += 1),
+                    Some(argument) => groups.iter().enumerate().for_each(|(row, group)| {
+                        counts[*group as usize] += i64::from(!argument.is_null(row));
+                    }),
                 }
                 Ok(())
             }

@@ -54,7 +54,7 @@ impl Expansion {
 
 /// State that depends on the view.
 pub(super) struct Bound {
-    pub(super) snapshot: Snapshot,
+    pub(super) snapshot: Arc<Snapshot>,
     pub(super) types: Option<Arc<Vec<EdgeTypeId>>>,
     pub(super) labels: LabelCheck,
     /// Along the path, the same for all rows unless edges have conditions; and against it.
