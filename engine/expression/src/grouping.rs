@@ -8,9 +8,10 @@
 use super::repeats::Runs;
 use super::segments::Segments;
 use buckets::Buckets;
+use close::{CLOSE_WIDTH_MAX, CloseGroups};
 use codes::CodeGroups;
 use foldhash::fast::FixedState;
-use key_column::KeyColumn;
+use key_column::{KeyColumn, TextSpan};
 use model::batch::Carried;
 use model::compare::{equivalent, hash_value};
 use model::{Column, ListValue, Nulls, Value, VertexId};
@@ -18,8 +19,12 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
 mod buckets;
+mod close;
 mod codes;
 mod key_column;
+mod numbers;
+
+pub use numbers::NO_GROUP;
 
 /// One seed everywhere: hashes made by one executor are compared with those of another.
 const HASH_SEED: u64 = 0x7461_6e67_6c65;
@@ -149,6 +154,8 @@ pub struct GroupTable {
     table: Buckets,
     /// Of one column of codes: the groups of those met last.
     codes: CodeGroups,
+    /// Of one column of integers: the groups of those that lie close together.
+    close: CloseGroups,
 }
 
 #[derive(Clone, Debug)]
@@ -172,6 +179,7 @@ impl GroupTable {
             len: 0,
             table: Buckets::new(),
             codes: CodeGroups::default(),
+            close: CloseGroups::default(),
         }
     }
     /// Groups met so far.
@@ -193,7 +201,7 @@ impl GroupTable {
                 heads + columns.iter().map(KeyColumn::bytes).sum::<usize>()
             }
         };
-        keys + self.table.bytes() + self.codes.bytes()
+        keys + self.table.bytes() + self.codes.bytes() + self.close.bytes()
     }
 
     /// For each of the `rows` rows its group; new keys open new groups. `groups` is overwritten.
@@ -280,21 +288,24 @@ impl GroupTable {
     }
 
     fn assign_integers(&mut self, key: &Carried, rows: usize, groups: &mut Vec<u32>) {
-        let (Keys::Integers(held, null), Column::Int(values, _)) = (&mut self.keys, key.column()) else {
+        let (Keys::Integers(held, null), Column::Int(values, nulls)) = (&mut self.keys, key.column()) else {
             return;
         };
         let mut numbers = GroupNumbers { held, null, len: &mut self.len, table: &mut self.table };
+        if let (Some(values), None, true) = (values.get(..rows), key.rows(), nulls.is_empty())
+            && self.close.take_known(values, groups)
+        {
+            return;
+        }
         if let Some((low, width)) = close_together(key, rows) {
-            // Each integer is looked up once.
-            let mut known = vec![NO_GROUP; width];
-            groups.extend((0..rows).map(|row| {
-                let value = values[key.at(row)];
-                let group = &mut known[value.wrapping_sub(low) as usize];
-                if *group == NO_GROUP {
-                    *group = numbers.group(value, |int| int as u64);
-                }
-                *group
-            }));
+            // Each integer is looked up once, as long as the next batches hold no others.
+            let close = &mut self.close;
+            close.cover(low, width);
+            let mut group_of = |value: i64| close.group(value, || numbers.group(value, |int| int as u64));
+            match values.get(..rows).filter(|_| key.rows().is_none()) {
+                Some(values) => groups.extend(values.iter().map(|value| group_of(*value))),
+                None => groups.extend((0..rows).map(|row| group_of(values[key.at(row)]))),
+            }
             return;
         }
         numbers.groups(key, rows, (values, 0), |int| int as u64, groups);
@@ -328,15 +339,26 @@ impl GroupTable {
             return self.assign_shared(keys, (0..rows).map(|row| &values[key.at(row)]), groups);
         }
         if let [key] = keys
-            && let Column::Text(texts, _) = key.column()
+            && let Column::Text(texts, nulls) = key.column()
             && let Some((codes, dictionary)) = texts.codes()
         {
             let mut known = std::mem::take(&mut self.codes);
             known.enter(dictionary);
-            groups.extend((0..rows).map(|row| match key.is_null(row) {
-                true => self.row_group(keys, row),
-                false => known.group(codes[key.at(row)], || self.row_group(keys, row)),
-            }));
+            if let (Some(codes), true) =
+                (codes.get(..rows).filter(|_| key.rows().is_none()), nulls.is_empty())
+            {
+                groups.extend(
+                    codes
+                        .iter()
+                        .enumerate()
+                        .map(|(row, code)| known.group(*code, || self.row_group(keys, row))),
+                );
+            } else {
+                groups.extend((0..rows).map(|row| match key.is_null(row) {
+                    true => self.row_group(keys, row),
+                    false => known.group(codes[key.at(row)], || self.row_group(keys, row)),
+                }));
+            }
             self.codes = known;
             return;
         }
@@ -344,6 +366,19 @@ impl GroupTable {
         // Memory is waited for once for many rows: first all hashes are looked for, then all keys are compared.
         let first = groups.len();
         groups.extend(hashes.iter().map(|hash| self.table.candidate(*hash)));
+        if let ([key], Keys::General(columns)) = (keys, &self.keys)
+            && let Column::Text(texts, nulls) = key.column()
+            && nulls.is_empty()
+            && let Some(spans) = columns[0].spans(&groups[first..])
+        {
+            for ((row, hash), span) in hashes.into_iter().enumerate().zip(spans) {
+                let group = groups[first + row];
+                if group == NO_GROUP || !self.is_text(group, span, texts.get(key.at(row))) {
+                    groups[first + row] = self.general_group(hash, keys, row);
+                }
+            }
+            return;
+        }
         for (row, hash) in hashes.into_iter().enumerate() {
             let group = &mut groups[first + row];
             if *group == NO_GROUP || !self.is_key(*group, keys, row) {
@@ -357,6 +392,12 @@ impl GroupTable {
     fn is_key(&self, group: u32, keys: &[Carried], row: usize) -> bool {
         let Keys::General(columns) = &self.keys else { return false };
         columns.iter().zip(keys).all(|(held, key)| held.is(group as usize, key, row))
+    }
+
+    /// Is the key of this group of one column this text, which lies there?
+    #[inline]
+    fn is_text(&self, group: u32, span: TextSpan, text: &str) -> bool {
+        matches!(&self.keys, Keys::General(columns) if columns[0].is_text(group, span, text))
     }
 
     /// The group of one row of a single column in the general form.
@@ -469,11 +510,6 @@ impl GroupTable {
     }
 }
 
-/// Integers of a batch are close together if no two are further apart.
-const CLOSE_WIDTH_MAX: usize = 1 << 12;
-/// The number of no group.
-pub const NO_GROUP: u32 = u32::MAX;
-
 /// The least integer of a batch, and how many there are from it to the greatest, where those are few beside the rows and none is null.
 fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {
     let Column::Int(values, nulls) = key.column() else { return None };
@@ -481,8 +517,11 @@ fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {
     if rows == 0 || !nulls.is_empty() {
         return None;
     }
-    let (low, high) =
-        (0..rows).map(of).fold((i64::MAX, i64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+    let wider = |(low, high): (i64, i64), value: i64| (low.min(value), high.max(value));
+    let (low, high) = match values.get(..rows).filter(|_| key.rows().is_none()) {
+        Some(values) => values.iter().copied().fold((i64::MAX, i64::MIN), wider),
+        None => (0..rows).map(of).fold((i64::MAX, i64::MIN), wider),
+    };
     let width = high.checked_sub(low)?.checked_add(1)?;
     let width = usize::try_from(width).ok()?;
     (width <= CLOSE_WIDTH_MAX.min(rows)).then_some((low, width))

@@ -120,12 +120,19 @@ impl Sums {
         rows: usize,
     ) -> Result<(), EvalError> {
         match argument.column() {
-            Column::Int(values, nulls) if nulls.is_empty() => {
-                self.each(groups, 0..rows, |sums, group, row| sums.add_int(group, values[argument.at(row)]))
-            }
-            Column::Float(values, nulls) if nulls.is_empty() => {
-                self.each(groups, 0..rows, |sums, group, row| sums.add_float(group, values[argument.at(row)]))
-            }
+            Column::Int(values, nulls) if nulls.is_empty() => match argument.rows() {
+                None => self
+                    .side_by_side(groups, &values[..rows], |sums, group, value| sums.add_int(group, value)),
+                Some(_) => self
+                    .each(groups, 0..rows, |sums, group, row| sums.add_int(group, values[argument.at(row)])),
+            },
+            Column::Float(values, nulls) if nulls.is_empty() => match argument.rows() {
+                None => self
+                    .side_by_side(groups, &values[..rows], |sums, group, value| sums.add_float(group, value)),
+                Some(_) => self.each(groups, 0..rows, |sums, group, row| {
+                    sums.add_float(group, values[argument.at(row)])
+                }),
+            },
             _ if rows == 0 => Ok(()),
             Column::Constant(Value::Null, _) => Ok(()),
             // The lengths of a search come so: a level at a time.
@@ -136,6 +143,22 @@ impl Sums {
             _ => {
                 let rows = (0..rows).filter(|row| !argument.is_null(*row));
                 self.each(groups, rows, |sums, group, row| sums.add(group, &argument.get(row)))
+            }
+        }
+    }
+    /// Takes values that lie side by side, each into its group.
+    #[inline(always)]
+    fn side_by_side<T: Copy>(
+        &mut self,
+        groups: Option<&[u32]>,
+        values: &[T],
+        add: impl Fn(&mut Sums, u32, T) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        match groups {
+            None => values.iter().try_for_each(|value| add(self, 0, *value)),
+            Some(groups) => {
+                let mut pairs = groups.iter().zip(values);
+                pairs.try_for_each(|(group, value)| add(self, *group, *value))
             }
         }
     }

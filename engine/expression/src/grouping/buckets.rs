@@ -7,7 +7,7 @@
 //! Invariant: there is one bucket for each [`SPLIT_AT`] entries, rounded up. So a bucket holds at most twice as many (give or take what
 //! chance does), and one new entry causes at most one split. Cost: an addition and a comparison for a look-up beside that in the bucket.
 
-use super::NO_GROUP;
+use super::numbers::NO_GROUP;
 use hashbrown::HashTable;
 
 /// Entries for each bucket, on average over a round: a split takes some tens of microseconds.

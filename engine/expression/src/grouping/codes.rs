@@ -1,10 +1,11 @@
 //! The groups of a dictionary's texts: each text is looked up once, not once a row.
 
-use super::NO_GROUP;
+use super::numbers::NO_GROUP;
 use model::column::Texts;
 use std::sync::Arc;
 
-/// Groups by code, of the dictionary that came last: neighbouring batches come from one chunk, and so share it.
+/// Groups by code, of the dictionary that came last: neighbouring batches come from one chunk, and so share it. Where a property has few texts, the next
+/// chunk has a dictionary of its own with the same texts in the same order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodeGroups {
     /// Held, so that no other dictionary can lie at its address.
@@ -15,11 +16,15 @@ pub(super) struct CodeGroups {
 impl CodeGroups {
     /// What comes next are codes of this dictionary.
     pub(super) fn enter(&mut self, dictionary: &Arc<Texts>) {
-        if !self.dictionary.as_ref().is_some_and(|held| Arc::ptr_eq(held, dictionary)) {
-            self.dictionary = Some(dictionary.clone());
+        let held = self.dictionary.as_ref();
+        if held.is_some_and(|held| Arc::ptr_eq(held, dictionary)) {
+            return;
+        }
+        if !held.is_some_and(|held| held.is_alike(dictionary)) {
             self.groups.clear();
             self.groups.resize(dictionary.len(), NO_GROUP);
         }
+        self.dictionary = Some(dictionary.clone());
     }
     /// The group of a code; `look_up` finds it the first time.
     #[inline]

@@ -3,6 +3,7 @@
 //! Texts lie one behind the other in pages of a fixed size, so that a new group allocates nothing of its own and nothing is ever copied as a whole.
 
 use super::super::segments::Segments;
+use super::numbers::NO_GROUP;
 use model::batch::Carried;
 use model::column::{LONG_TEXT_BYTES, Texts};
 use model::compare::equivalent;
@@ -20,8 +21,8 @@ pub(super) struct TextPages {
 }
 
 /// Where a text lies.
-#[derive(Clone, Copy, Debug)]
-struct TextSpan {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TextSpan {
     page: u32,
     start: u16,
     len: u16,
@@ -49,6 +50,11 @@ impl TextPages {
     fn get(&self, at: usize) -> &str {
         let TextSpan { page, start, len } = self.places[at];
         &self.pages[page as usize][start as usize..start as usize + len as usize]
+    }
+    /// The same as bytes: where a text begins and ends is not asked again.
+    #[inline]
+    fn get_bytes(&self, TextSpan { page, start, len }: TextSpan) -> &[u8] {
+        &self.pages[page as usize].as_bytes()[start as usize..start as usize + len as usize]
     }
     fn bytes(&self) -> usize {
         let text = self.pages.iter().map(String::capacity).sum::<usize>();
@@ -133,6 +139,23 @@ impl KeyColumn {
                 groups.for_each(|group| builder.push(self.get(group)));
                 builder.finish()
             }
+        }
+    }
+    /// Where the texts of these groups lie, if the column holds texts; of [`NO_GROUP`] that means nothing.
+    pub(super) fn spans(&self, groups: &[u32]) -> Option<Vec<TextSpan>> {
+        let KeyValues::Texts(held) = &self.held else { return None };
+        let span =
+            |group: &u32| if *group == NO_GROUP { TextSpan::default() } else { held.places[*group as usize] };
+        Some(groups.iter().map(span).collect())
+    }
+    /// Is a group's key this text, which lies there if it is a text?
+    #[inline]
+    pub(super) fn is_text(&self, group: u32, span: TextSpan, text: &str) -> bool {
+        match &self.held {
+            KeyValues::Texts(held) => {
+                held.get_bytes(span) == text.as_bytes() && !self.nulls.contains(group as usize)
+            }
+            _ => false,
         }
     }
     /// Is a group's key that of a batch row?

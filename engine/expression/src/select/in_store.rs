@@ -14,7 +14,7 @@ use plan::expr::{BinaryOperator, UnaryOperator};
 use regex::Regex;
 use std::cmp::Ordering;
 use std::sync::Arc;
-use store::{PropertyRef, PropertyRun, PropertyValues};
+use store::{Picked, PropertyRef, PropertyRun, PropertyValues};
 
 /// What a property is tested for.
 #[derive(Clone, Copy)]
@@ -183,18 +183,17 @@ impl Selecting<'_> {
     fn keep_compared(&mut self, run: PropertyRun<'_>, operator: BinaryOperator, constant: &Value) -> bool {
         match (run, constant) {
             (PropertyRun::Integers(values), Value::Int(constant)) => {
-                self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(constant));
+                return self.keep_alike(values, operator, *constant);
             }
             (PropertyRun::Floats(values), Value::Float(constant)) => {
-                self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(constant));
+                return self.keep_alike(values, operator, *constant);
             }
             (PropertyRun::Integers(values), Value::Float(constant)) => {
                 let order = |value: &i64| (!constant.is_nan()).then(|| order_int_float(*value, *constant));
                 self.keep_ordered(values.iter(), operator, order);
             }
             (PropertyRun::Floats(values), Value::Int(constant)) if constant.unsigned_abs() <= EXACT_MAX => {
-                let constant = *constant as f64;
-                self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(&constant));
+                return self.keep_alike(values, operator, *constant as f64);
             }
             (PropertyRun::Floats(values), Value::Int(constant)) => {
                 let order =
@@ -202,11 +201,49 @@ impl Selecting<'_> {
                 self.keep_ordered(values.iter(), operator, order);
             }
             (PropertyRun::Dates(values), Value::Date(constant)) => {
-                self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(constant));
+                return self.keep_alike(values, operator, *constant);
             }
             _ => return false,
         }
         true
+    }
+    /// Keeps the next rows by a loop for their type, which is that of the constant, and the operator; false for other operators. What has no order is
+    /// unequal.
+    fn keep_alike<T: Copy + PartialOrd>(
+        &mut self,
+        values: Picked<'_, T>,
+        operator: BinaryOperator,
+        constant: T,
+    ) -> bool {
+        match operator {
+            BinaryOperator::Equal => self.keep_where(values, |value| value == constant),
+            BinaryOperator::NotEqual => self.keep_where(values, |value| value != constant),
+            BinaryOperator::Less => self.keep_where(values, |value| value < constant),
+            BinaryOperator::LessEqual => self.keep_where(values, |value| value <= constant),
+            BinaryOperator::Greater => self.keep_where(values, |value| value > constant),
+            BinaryOperator::GreaterEqual => self.keep_where(values, |value| value >= constant),
+            _ => return false,
+        }
+        true
+    }
+    /// Keeps the next rows for whose values `passes` is true.
+    #[inline]
+    fn keep_where<T: Copy>(&mut self, values: Picked<'_, T>, passes: impl Fn(T) -> bool) {
+        match values.as_slice() {
+            Some(slice) => self.keep_by(slice.iter().map(|value| passes(*value))),
+            None => self.keep_by(values.iter().map(passes)),
+        }
+    }
+    #[inline(always)]
+    fn keep_by(&mut self, passing: impl ExactSizeIterator<Item = bool>) {
+        let (from, to) = (self.at, self.at + passing.len());
+        let mut kept = self.kept;
+        for (row, passes) in self.rows[from..to].iter().zip(passing) {
+            // Written in any case, and written over where it does not pass: no branch that depends on a value.
+            self.selected[kept] = *row;
+            kept += usize::from(passes);
+        }
+        (self.at, self.kept) = (to, kept);
     }
     /// Keeps those of the next rows for whose values the test holds.
     fn keep_held(

@@ -46,7 +46,15 @@ fn random_batch(chance: &mut Chance) -> Batch {
         if chance.happens(0.1) {
             return Column::Constant(random_value(which, chance), rows);
         }
-        (0..rows).map(|_| random_value(which, chance)).collect()
+        // Columns without a null have loops of their own.
+        let has_nulls = chance.happens(0.6);
+        let value = |chance: &mut Chance| loop {
+            let value = random_value(which, chance);
+            if has_nulls || !value.is_null() {
+                return value;
+            }
+        };
+        (0..rows).map(|_| value(chance)).collect()
     };
     let mut columns: Vec<Column> = (0..WIDTH).map(|which| column(which, chance)).collect();
     let lists: Vec<Value> = (0..1 + chance.index(2))

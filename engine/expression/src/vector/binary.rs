@@ -1,6 +1,8 @@
 //! Comparison and arithmetic of two columns: a loop for each pair of types that matters, one value at a time for the rest.
 
-use super::operand::{Operand, Source, Truths, dates, edges, floats, integers, numbers, texts, vertices};
+use super::operand::{
+    Operand, PlainValues, Source, Truths, dates, edges, floats, integers, numbers, texts, vertices, zipped,
+};
 use super::{in_set, row_by_row};
 use crate::error::EvalError;
 use crate::operators;
@@ -155,6 +157,9 @@ fn ordered<T: Copy + PartialOrd>(
 }
 
 fn pairs<T: Copy>(a: &Source<'_, T>, b: &Source<'_, T>, rows: usize, test: impl Fn(T, T) -> bool) -> Column {
+    if let (Some(a), Some(b)) = (a.plain(rows), b.plain(rows)) {
+        return Column::Bool(zipped(a, b, rows, test), Nulls::none());
+    }
     let mut truths = Truths::with_capacity(rows);
     (0..rows).for_each(|row| truths.push(a.get(row).zip(b.get(row)).map(|(a, b)| test(a, b))));
     truths.finish()
@@ -181,6 +186,9 @@ fn arithmetic(
     if let (Some(a), Some(b)) = (integers(a), integers(b)) {
         return integer_arithmetic(operator, &a, &b, rows).map(Some);
     }
+    if let (Some(a), Some(b)) = (plain_floats(a, rows), plain_floats(b, rows)) {
+        return Ok(float_arithmetic(operator, a, b, rows).map(|values| Column::Float(values, Nulls::none())));
+    }
     if let (Some(a), Some(b)) = (numbers(a), numbers(b)) {
         let mut nulls = Nulls::none();
         let values = (0..rows).map(|row| match (a.float(row), b.float(row)) {
@@ -195,12 +203,78 @@ fn arithmetic(
     Ok(None)
 }
 
+/// Floats without a null; a constant integer stands for the float nearest to it.
+fn plain_floats<'a>(operand: &'a Operand<'a>, rows: usize) -> Option<PlainValues<'a, f64>> {
+    match operand.column() {
+        Column::Constant(Value::Int(int), _) => Some(PlainValues::Same(*int as f64)),
+        _ => floats(operand)?.plain(rows),
+    }
+}
+
+/// The operator is chosen once, outside the loop.
+fn float_arithmetic(
+    operator: BinaryOperator,
+    a: PlainValues<'_, f64>,
+    b: PlainValues<'_, f64>,
+    rows: usize,
+) -> Option<Vec<f64>> {
+    match operator {
+        BinaryOperator::Add => Some(zipped(a, b, rows, |a, b| a + b)),
+        BinaryOperator::Subtract => Some(zipped(a, b, rows, |a, b| a - b)),
+        BinaryOperator::Multiply => Some(zipped(a, b, rows, |a, b| a * b)),
+        BinaryOperator::Divide => Some(zipped(a, b, rows, |a, b| a / b)),
+        BinaryOperator::Modulo => Some(zipped(a, b, rows, |a, b| a % b)),
+        _ => None,
+    }
+}
+
+/// As [`float_arithmetic`]; none where some row fails.
+fn unfailing_arithmetic(
+    operator: BinaryOperator,
+    a: PlainValues<'_, i64>,
+    b: PlainValues<'_, i64>,
+    rows: usize,
+) -> Option<Vec<i64>> {
+    #[inline(always)]
+    fn all(
+        a: PlainValues<'_, i64>,
+        b: PlainValues<'_, i64>,
+        rows: usize,
+        compute: impl Fn(i64, i64) -> (i64, bool),
+    ) -> Option<Vec<i64>> {
+        let mut fails = false;
+        let values = zipped(a, b, rows, |a, b| {
+            let (value, failed) = compute(a, b);
+            fails |= failed;
+            value
+        });
+        (!fails).then_some(values)
+    }
+    match operator {
+        BinaryOperator::Add => all(a, b, rows, i64::overflowing_add),
+        BinaryOperator::Subtract => all(a, b, rows, i64::overflowing_sub),
+        BinaryOperator::Multiply => all(a, b, rows, i64::overflowing_mul),
+        BinaryOperator::Divide => {
+            all(a, b, rows, |a, b| if b == 0 { (0, true) } else { a.overflowing_div(b) })
+        }
+        BinaryOperator::Modulo => {
+            all(a, b, rows, |a, b| if b == 0 { (0, true) } else { (a.wrapping_rem(b), false) })
+        }
+        _ => None,
+    }
+}
+
 fn integer_arithmetic(
     operator: BinaryOperator,
     a: &Source<'_, i64>,
     b: &Source<'_, i64>,
     rows: usize,
 ) -> Result<Column, EvalError> {
+    if let (Some(a), Some(b)) = (a.plain(rows), b.plain(rows))
+        && let Some(values) = unfailing_arithmetic(operator, a, b, rows)
+    {
+        return Ok(Column::Int(values, Nulls::none()));
+    }
     let mut values = Vec::with_capacity(rows);
     let mut nulls = Nulls::none();
     for row in 0..rows {

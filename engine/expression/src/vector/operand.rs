@@ -87,6 +87,13 @@ impl<'a, T: Copy> Source<'a, T> {
             _ => None,
         }
     }
+    /// The first `rows` values, if none is null and they lie in a row or are the same.
+    pub(crate) fn plain(&self, rows: usize) -> Option<PlainValues<'a, T>> {
+        match self {
+            Source::Same(value) => Some(PlainValues::Same(*value)),
+            Source::Rows(..) => self.as_rows(rows).map(PlainValues::Rows),
+        }
+    }
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<T> {
         match self {
@@ -96,6 +103,31 @@ impl<'a, T: Copy> Source<'a, T> {
                 if nulls.is_some_and(|nulls| nulls.contains(at)) { None } else { Some(values[at]) }
             }
         }
+    }
+}
+
+/// Values of one type, none of them null: side by side, or the same in every row.
+#[derive(Clone, Copy)]
+pub(crate) enum PlainValues<'a, T> {
+    Rows(&'a [T]),
+    Same(T),
+}
+
+/// What `compute` makes of both, row by row: a loop for each form, without a question in it, so that the processor takes several rows at once.
+#[inline(always)]
+pub(crate) fn zipped<T: Copy, R>(
+    a: PlainValues<'_, T>,
+    b: PlainValues<'_, T>,
+    rows: usize,
+    mut compute: impl FnMut(T, T) -> R,
+) -> Vec<R> {
+    match (a, b) {
+        (PlainValues::Rows(a), PlainValues::Rows(b)) => {
+            a.iter().zip(b).map(|(a, b)| compute(*a, *b)).collect()
+        }
+        (PlainValues::Rows(a), PlainValues::Same(b)) => a.iter().map(|a| compute(*a, b)).collect(),
+        (PlainValues::Same(a), PlainValues::Rows(b)) => b.iter().map(|b| compute(a, *b)).collect(),
+        (PlainValues::Same(a), PlainValues::Same(b)) => (0..rows).map(|_| compute(a, b)).collect(),
     }
 }
 
