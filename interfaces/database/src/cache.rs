@@ -74,7 +74,7 @@ pub(crate) struct KnownProgram {
 /// What was made of texts; of too many, those used longest ago go first.
 ///
 /// Idea: statements of all clients look here, so a look takes no lock and writes to nothing that others read: each part is a table that is never
-/// changed, and whoever puts something in copies it. Cost: a look hashes the text once; to put something in copies a sixteenth of the pointers.
+/// changed, and whoever puts something in copies it. Cost: a look hashes the text once; to put something in copies a quarter of the pointers.
 pub(crate) struct TextCache<T> {
     parts: [CachePart<T>; PARTS],
     hashing: foldhash::fast::RandomState,
@@ -82,8 +82,8 @@ pub(crate) struct TextCache<T> {
     puts: AtomicU64,
 }
 
-/// Parts of a cache, by the hash of the text.
-const PARTS: usize = 16;
+/// Parts of a cache, by the hash of the text: few, so that texts fill them about alike.
+const PARTS: usize = 4;
 
 /// Plans that were made.
 pub(crate) type PlanCache = TextCache<Planned>;

@@ -2,7 +2,7 @@
 
 use crate::{GroupTable, NO_GROUP, hash_columns};
 use model::batch::Carried;
-use model::column::Texts;
+use model::column::{LONG_TEXT_BYTES, Texts};
 use model::compare::equivalent;
 use model::{Column, EdgeId, EdgeRef, Nulls, Value, VertexId};
 use std::sync::Arc;
@@ -35,12 +35,26 @@ fn random_column(kind: u64, rows: usize, chance: &mut Chance) -> Carried {
     }
     if kind == 2 && chance.happens(0.5) {
         let mut dictionary = Texts::default();
-        ["", "b", "never", "a"].iter().for_each(|text| dictionary.push(text));
+        // Of two chunks with the same texts: in the same order, or not.
+        let order = [["", "b", "never", "a"], ["a", "b", "never", ""]][chance.index(2)];
+        order.iter().for_each(|text| dictionary.push(text));
         let codes = (0..rows).map(|_| [0, 1, 3][chance.index(3)]).collect();
         let column = Column::Text(Texts::from_codes(Arc::new(dictionary), codes), Nulls::none());
         return Carried::new(column);
     }
-    Carried::new((0..rows).map(|_| random_value(kind, chance)).collect())
+    // Columns without a null have loops of their own.
+    let (has_nulls, has_long) = (chance.happens(0.5), kind == 2 && chance.happens(0.1));
+    let value = |chance: &mut Chance| loop {
+        let value = random_value(kind, chance);
+        match value {
+            Value::String(_) if has_long && chance.happens(0.3) => {
+                return Value::string("long".repeat(LONG_TEXT_BYTES / 4 + 1));
+            }
+            Value::Null if !has_nulls => {}
+            value => return value,
+        }
+    };
+    Carried::new((0..rows).map(|_| value(chance)).collect())
 }
 
 #[test]
