@@ -209,20 +209,15 @@ mod tests {
     #[test]
     fn texts_are_looked_up_while_others_are_put_in() {
         let cache = TextCache::<usize>::default();
-        std::thread::scope(|scope| {
-            for thread in 0..4_usize {
-                let cache = &cache;
-                scope.spawn(move || {
-                    for round in 0..4_000 {
-                        // More than there is room for.
-                        let number = (round * 7 + thread) % (2 * PLANS_MAX + 5);
-                        let text = number.to_string();
-                        match cache.get_if(&text, |_| round % 50 != 49) {
-                            Some(made) => assert_eq!(*made, number),
-                            None => cache.put(&text, Arc::new(number)),
-                        }
-                    }
-                });
+        world::threads::in_parallel("cache", 4, |thread| {
+            for round in 0..4_000 {
+                // More than there is room for.
+                let number = (round * 7 + thread) % (2 * PLANS_MAX + 5);
+                let text = number.to_string();
+                match cache.get_if(&text, |_| round % 50 != 49) {
+                    Some(made) => assert_eq!(*made, number),
+                    None => cache.put(&text, Arc::new(number)),
+                }
             }
         });
     }
