@@ -292,7 +292,7 @@ impl GroupTable {
             return;
         };
         let mut numbers = GroupNumbers { held, null, len: &mut self.len, table: &mut self.table };
-        if let (Some(values), None, true) = (values.get(..rows), key.rows(), nulls.is_empty())
+        if let (Some(values), true) = (side_by_side(values, key, rows), nulls.is_empty())
             && self.close.take_known(values, groups)
         {
             return;
@@ -302,7 +302,7 @@ impl GroupTable {
             let close = &mut self.close;
             close.cover(low, width);
             let mut group_of = |value: i64| close.group(value, || numbers.group(value, |int| int as u64));
-            match values.get(..rows).filter(|_| key.rows().is_none()) {
+            match side_by_side(values, key, rows) {
                 Some(values) => groups.extend(values.iter().map(|value| group_of(*value))),
                 None => groups.extend((0..rows).map(|row| group_of(values[key.at(row)]))),
             }
@@ -344,9 +344,7 @@ impl GroupTable {
         {
             let mut known = std::mem::take(&mut self.codes);
             known.enter(dictionary);
-            if let (Some(codes), true) =
-                (codes.get(..rows).filter(|_| key.rows().is_none()), nulls.is_empty())
-            {
+            if let (Some(codes), true) = (side_by_side(codes, key, rows), nulls.is_empty()) {
                 groups.extend(
                     codes
                         .iter()
@@ -510,6 +508,11 @@ impl GroupTable {
     }
 }
 
+/// The values of the batch rows of a key, where they lie side by side in its column.
+fn side_by_side<'v, T>(values: &'v [T], key: &Carried, rows: usize) -> Option<&'v [T]> {
+    values.get(..rows).filter(|_| key.rows().is_none())
+}
+
 /// The least integer of a batch, and how many there are from it to the greatest, where those are few beside the rows and none is null.
 fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {
     let Column::Int(values, nulls) = key.column() else { return None };
@@ -518,7 +521,7 @@ fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {
         return None;
     }
     let wider = |(low, high): (i64, i64), value: i64| (low.min(value), high.max(value));
-    let (low, high) = match values.get(..rows).filter(|_| key.rows().is_none()) {
+    let (low, high) = match side_by_side(values, key, rows) {
         Some(values) => values.iter().copied().fold((i64::MAX, i64::MIN), wider),
         None => (0..rows).map(of).fold((i64::MAX, i64::MIN), wider),
     };
