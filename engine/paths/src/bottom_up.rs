@@ -24,9 +24,15 @@ impl<A: Adjacency> BottomUp<A> {
     /// None where the graph does not know how many edges it has.
     pub(crate) fn new(against: A) -> Option<BottomUp<A>> {
         let direction = Direction::new(SINGLE, against.vertex_bound(), against.edges_estimate()?);
-        let frontier = Bitmap::new(0);
+        let frontier = Bitmap::default();
         let (sweeping, vertex, edge_cursor) = (false, 0, 0);
         Some(BottomUp { against, frontier, direction, sweeping, vertex, edge_cursor, scratch: Vec::new() })
+    }
+
+    /// For another search of the same graph.
+    pub(crate) fn restart(&mut self) {
+        self.direction.restart();
+        (self.sweeping, self.vertex, self.edge_cursor) = (false, 0, 0);
     }
 
     /// Chooses the side for the level `frontier`; true for this one.

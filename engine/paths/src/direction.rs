@@ -47,6 +47,11 @@ impl Direction {
         Direction { thresholds, edges_left: edges, edges_all: edges, vertices, side: Side::Above }
     }
 
+    /// For another search.
+    pub(crate) fn restart(&mut self) {
+        (self.edges_left, self.side) = (self.edges_all, Side::Above);
+    }
+
     /// Must the edges of a frontier of `count` vertices be counted for [`Direction::choose`]?
     pub(crate) fn asks_edges(&self, count: u64) -> bool {
         self.side == Side::Above && count * COUNTED_SHARE >= self.vertices

@@ -4,29 +4,77 @@
 //! range of the list. Invariant: a vertex is in the list at most once. Cost: bound/8 bytes (untouched pages cost
 //! nothing) and 4 bytes per found vertex.
 
-/// One bit per vertex.
-pub(crate) struct Bitmap {
+use crate::spare::BITS;
+
+/// A bitmap of at most so many words is cheaper to make than to borrow.
+const OWN_WORDS_MAX: usize = 64;
+/// Touched words are cleared one by one where they are at most one in so many.
+const CLEARED_SHARE: usize = 16;
+
+/// One bit per vertex, in memory that an earlier search left clean: few vertices of a large graph cost little.
+#[derive(Debug, Default)]
+pub struct Bitmap {
     words: Vec<u64>,
+    /// Of lent words those that were zero and are not, as far as there is room; the last place is for those that have none.
+    touched: Vec<u32>,
+    /// How many there were.
+    touched_len: usize,
+    /// The words go back to the searches to come.
+    is_lent: bool,
 }
 
 impl Bitmap {
-    pub(crate) fn new(vertex_bound: u32) -> Bitmap {
-        Bitmap { words: vec![0; (vertex_bound as usize).div_ceil(64)] }
+    /// No vertex of those below `vertex_bound`.
+    pub fn new(vertex_bound: u32) -> Bitmap {
+        let count = (vertex_bound as usize).div_ceil(64);
+        let lent = if count > OWN_WORDS_MAX { BITS.take_if_free(count) } else { None };
+        let is_lent = lent.is_some();
+        let touched = if is_lent { vec![0; count / CLEARED_SHARE + 1] } else { Vec::new() };
+        Bitmap { words: lent.unwrap_or_else(|| vec![0; count]), touched, touched_len: 0, is_lent }
     }
 
+    /// Vertices below this may be in it.
+    pub fn vertex_bound(&self) -> usize {
+        self.words.len() * 64
+    }
+
+    /// Is the vertex in it? It is below the bound.
     #[inline(always)]
-    pub(crate) fn contains(&self, vertex: u32) -> bool {
+    pub fn contains(&self, vertex: u32) -> bool {
         self.words[vertex as usize / 64] >> (vertex % 64) & 1 == 1
     }
 
     /// Sets the bit and says whether it was clear.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, vertex: u32) -> bool {
-        let word = &mut self.words[vertex as usize / 64];
-        let bit = 1 << (vertex % 64);
-        let is_new = *word & bit == 0;
-        *word |= bit;
-        is_new
+    pub fn insert(&mut self, vertex: u32) -> bool {
+        let at = vertex as usize / 64;
+        let (before, bit) = (self.words[at], 1 << (vertex % 64));
+        self.set_word(at, before | bit);
+        before & bit == 0
+    }
+
+    /// Without a branch for the word: whether it was zero is a toss.
+    #[inline(always)]
+    fn set_word(&mut self, at: usize, word: u64) {
+        let was_zero = self.words[at] == 0;
+        self.words[at] = word;
+        if let Some(last) = self.touched.len().checked_sub(1) {
+            self.touched[self.touched_len.min(last)] = at as u32;
+            self.touched_len += usize::from(was_zero);
+        }
+    }
+
+    /// Adds the vertices of another, whose bound is no larger.
+    pub fn add(&mut self, other: &Bitmap) {
+        for (at, word) in other.marked_words() {
+            self.set_word(at, self.words[at] | word);
+        }
+    }
+
+    /// Words that are not zero, and where each lies.
+    pub fn marked_words(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let all = self.words.iter().copied().enumerate();
+        all.filter(|(_, word)| *word != 0)
     }
 
     /// The first vertex from `from` on, below `bound`, whose bit is clear.
@@ -42,12 +90,28 @@ impl Bitmap {
         (vertex < bound).then_some(vertex)
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.words.fill(0);
+    /// Takes all vertices out.
+    pub fn clear(&mut self) {
+        if self.touched_len < self.touched.len() {
+            self.touched[..self.touched_len].iter().for_each(|at| self.words[*at as usize] = 0);
+        } else {
+            self.words.fill(0);
+        }
+        self.touched_len = 0;
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.words.capacity() * 8
+    /// Bytes held: of lent ones those that are needed.
+    pub fn bytes(&self) -> usize {
+        self.words.len() * 8 + self.touched.len() * 4
+    }
+}
+
+impl Drop for Bitmap {
+    fn drop(&mut self) {
+        if self.is_lent {
+            self.clear();
+            BITS.give_lent(std::mem::take(&mut self.words));
+        }
     }
 }
 
@@ -132,6 +196,11 @@ impl Found {
         room
     }
 
+    /// Forgets all, and keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.used = 0;
+    }
+
     /// Forgets the first `count` vertices.
     pub(crate) fn drop_front(&mut self, count: usize) {
         self.room.copy_within(count..self.used, 0);
@@ -165,6 +234,7 @@ pub(crate) fn put_in_order(vertices: &mut [u32], spare: &mut Bitmap) {
             *slots.next().expect("as many bits as vertices, which are distinct") = vertex;
         }
     }
+    spare.touched_len = 0;
 }
 
 /// Sorted sources without duplicates, each below the bound.
@@ -185,7 +255,7 @@ mod bitmap_tests {
 
     #[test]
     fn a_bitmap_is_a_set() {
-        for bound in [1, 63, 64, 65, 200, 1_000_u32] {
+        for bound in [1, 63, 64, 65, 200, 1_000_u32, 10_000, 70_000] {
             let (mut bits, mut set) = (Bitmap::new(bound), BTreeSet::new());
             let mut state = u64::from(bound);
             for _ in 0..3 * bound {
@@ -197,9 +267,26 @@ mod bitmap_tests {
                 let wanted = (from..bound).find(|vertex| !set.contains(vertex));
                 assert_eq!(bits.next_clear(from, bound), wanted, "from {from} below {bound}");
             }
-            assert_eq!(bits.bytes(), (bound as usize).div_ceil(64) * 8);
+            let marked: u32 = bits.marked_words().map(|(_, word)| word.count_ones()).sum();
+            assert_eq!(marked as usize, set.len());
+            assert!(bits.bytes() >= (bound as usize).div_ceil(64) * 8);
             bits.clear();
-            assert_eq!(bits.next_clear(0, bound), Some(0));
+            assert_eq!((bits.marked_words().count(), bits.next_clear(0, bound)), (0, Some(0)));
+        }
+    }
+
+    /// Of few vertices and of many, whoever had the memory before.
+    #[test]
+    fn a_bitmap_begins_empty_in_the_memory_of_another() {
+        let bound = 100_000;
+        for count in [1, 5, 30, 5_000, 100_000_u32, 3] {
+            let mut bits = Bitmap::new(bound);
+            assert_eq!(bits.marked_words().count(), 0, "before {count}");
+            (0..count).for_each(|number| assert!(bits.insert((number * 7_919) % bound)));
+            if count % 2 == 1 {
+                bits.clear();
+                assert!(bits.insert(bound - 1));
+            }
         }
     }
 }

@@ -81,6 +81,7 @@ pub use dispatch::{
 pub use distances::Distances;
 pub use error::PathError;
 pub use filtered::Filtered;
+pub use frontier::Bitmap;
 pub use hops::{Hops, Orientation};
 pub use lister::Listing;
 pub use path::Path;

@@ -38,6 +38,8 @@ pub struct Reach<A> {
     sources: Vec<u32>,
     /// Sources are met again as ends, and must then not be expanded again.
     sources_return: bool,
+    /// A path may come back to its source, over other edges.
+    closes: bool,
     visited: Bitmap,
     found: Found,
     /// Where each level begins in `found`; with `Keep::Count` only the current one, at 0.
@@ -69,28 +71,17 @@ impl<A: Adjacency> Reach<A> {
         keep: Keep,
     ) -> Result<Reach<A>, PathError> {
         let hops = hops.checked_by_distance()?;
-        let bound = graph.vertex_bound();
-        let sources = checked_sources(sources, bound)?;
         let must_return = hops.min == 1 && hops.max > 0;
-        let sources_return = must_return && orientation == Orientation::Directed;
-        let closes = must_return && orientation == Orientation::Undirected && !sources.is_empty();
-        let (mut visited, mut found) = (Bitmap::new(bound), Found::default());
-        for &source in &sources {
-            found.push(source);
-            if !sources_return {
-                visited.insert(source);
-            }
-        }
-        let level_end = sources.len();
-        Ok(Reach {
-            returns: closes.then(|| Returns::new(&sources, hops.max, keep == Keep::Levels)),
+        let visited = Bitmap::new(graph.vertex_bound());
+        let mut reach = Reach {
+            returns: None,
             returned: Vec::new(),
-            ends_count: if hops.min == 0 { level_end as u64 } else { 0 },
-            drained: if hops.min == 0 { 0 } else { level_end },
+            ends_count: 0,
+            drained: 0,
             drained_depth: 0,
             from_below: None,
-            level_starts: vec![0],
-            level_end,
+            level_starts: Vec::new(),
+            level_end: 0,
             cursor: 0,
             edge_cursor: 0,
             ordered: 0,
@@ -99,13 +90,49 @@ impl<A: Adjacency> Reach<A> {
             graph,
             hops,
             keep,
-            sources,
-            sources_return,
+            sources: Vec::new(),
+            sources_return: must_return && orientation == Orientation::Directed,
+            closes: must_return && orientation == Orientation::Undirected,
             visited,
-            found,
+            found: Found::default(),
             scratch: Vec::new(),
             edge_scratch: EdgeScratch::default(),
-        })
+        };
+        reach.begin(sources)?;
+        Ok(reach)
+    }
+
+    /// The same search from other sources, in the same memory.
+    pub fn restart(&mut self, sources: &[u32]) -> Result<(), PathError> {
+        self.visited.clear();
+        self.found.clear();
+        self.returned.clear();
+        (self.drained_depth, self.cursor, self.edge_cursor) = (0, 0, 0);
+        (self.ordered, self.depth) = (0, 0);
+        if let Some(from_below) = &mut self.from_below {
+            from_below.restart();
+        }
+        self.begin(sources)
+    }
+
+    fn begin(&mut self, sources: &[u32]) -> Result<(), PathError> {
+        self.sources = checked_sources(sources, self.graph.vertex_bound())?;
+        for &source in &self.sources {
+            self.found.push(source);
+            if !self.sources_return {
+                self.visited.insert(source);
+            }
+        }
+        let is_end = self.hops.min == 0;
+        self.level_end = self.sources.len();
+        self.level_starts.clear();
+        self.level_starts.push(0);
+        self.ends_count = if is_end { self.level_end as u64 } else { 0 };
+        self.drained = if is_end { 0 } else { self.level_end };
+        let closes = self.closes && !self.sources.is_empty();
+        self.returns =
+            closes.then(|| Returns::new(&self.sources, self.hops.max, self.keep == Keep::Levels));
+        Ok(())
     }
 
     /// Lets the search look from below, along the same edges the other way (the same graph again if undirected), where that is faster.

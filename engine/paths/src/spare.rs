@@ -22,7 +22,9 @@ pub(crate) struct Spare<T> {
 
 /// A byte a vertex.
 pub(crate) static BYTES: Spare<u8> = Spare::new();
-/// A word a vertex, or a bit.
+/// A bit a vertex.
+pub(crate) static BITS: Spare<u64> = Spare::new();
+/// A word a vertex, or a bit, that several executors write.
 pub(crate) static WORDS: Spare<AtomicU64> = Spare::new();
 
 /// The same for few sources.
@@ -35,14 +37,20 @@ pub(crate) trait Number: Default {
     fn clear(&mut self);
 }
 
-impl Number for u8 {
-    fn fresh(count: usize) -> Vec<u8> {
-        vec![0; count]
-    }
-    fn clear(&mut self) {
-        *self = 0;
-    }
+macro_rules! plain {
+    ($($number:ty),*) => {$(
+        impl Number for $number {
+            fn fresh(count: usize) -> Vec<$number> {
+                vec![0; count]
+            }
+            fn clear(&mut self) {
+                *self = 0;
+            }
+        }
+    )*};
 }
+
+plain!(u8, u64);
 
 macro_rules! atomics {
     ($($atomic:ty, $number:ty;)*) => {$(
