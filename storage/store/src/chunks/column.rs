@@ -72,6 +72,13 @@ impl<'a, T: Copy> Picked<'a, T> {
             Some(slots) => values[slots[at] as usize],
         })
     }
+    /// Appends the values to a list.
+    pub(crate) fn append_to(self, list: &mut Vec<T>) {
+        match self.as_slice() {
+            Some(slice) => list.extend_from_slice(slice),
+            None => list.extend(self.iter()),
+        }
+    }
     /// These, side by side.
     pub(crate) fn all(values: &'a [T]) -> Picked<'a, T> {
         Picked { values, slots: None }

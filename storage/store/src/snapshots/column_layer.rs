@@ -9,7 +9,9 @@
 use crate::StoreError;
 use crate::chunks::chunk::Base;
 use crate::chunks::chunk::PartName;
-use crate::chunks::column::{DICTIONARY_BYTES_READ_MAX, Data, Presence, PropertyRef, StoredColumn};
+use crate::chunks::column::{
+    DICTIONARY_BYTES_READ_MAX, Data, Picked, Presence, PropertyRef, PropertyRun, StoredColumn,
+};
 use crate::chunks::delta::{Delta, bit};
 use crate::paging::page::Pin;
 use crate::paging::pager::Charge;
@@ -177,8 +179,58 @@ pub(crate) enum Gathered {
     Codes(Vec<u16>, Arc<Texts>),
 }
 
+impl Default for Gathered {
+    fn default() -> Gathered {
+        Gathered::Integers(Vec::new())
+    }
+}
+
+/// Texts of a dictionary among which one is looked for.
+const TEXTS_LOOKED_AT_MAX: usize = 64;
+
 impl Gathered {
-    fn len(&self) -> usize {
+    /// Takes the values of a run.
+    pub(crate) fn overwrite(&mut self, run: PropertyRun<'_>) {
+        *self = match run {
+            PropertyRun::Integers(run) => {
+                let mut values = self.take_integers();
+                run.append_to(&mut values);
+                Gathered::Integers(values)
+            }
+            PropertyRun::Floats(run) => {
+                let mut values = self.take_floats();
+                run.append_to(&mut values);
+                Gathered::Floats(values)
+            }
+            PropertyRun::Dates(run) => Gathered::Dates(run.iter().collect()),
+            PropertyRun::Codes(run, texts) => Gathered::Codes(run.iter().collect(), texts.clone()),
+        };
+    }
+    /// Replaces the value at a position; false, and nothing is changed, where it is of another type.
+    pub(crate) fn patch(&mut self, at: usize, value: PropertyRef<'_>) -> bool {
+        match (self, value) {
+            (Gathered::Integers(values), PropertyRef::Int(value)) => values[at] = value,
+            (Gathered::Floats(values), PropertyRef::Float(value)) => values[at] = value,
+            (Gathered::Dates(values), PropertyRef::Date(value)) => values[at] = value,
+            (Gathered::Codes(codes, texts), PropertyRef::Text(value)) => {
+                let mut known = 0..texts.len().min(TEXTS_LOOKED_AT_MAX);
+                let Some(code) = known.find(|code| texts.get(*code) == value) else { return false };
+                codes[at] = code as u16;
+            }
+            _ => return false,
+        }
+        true
+    }
+    /// The values.
+    pub(crate) fn run(&self) -> PropertyRun<'_> {
+        match self {
+            Gathered::Integers(values) => PropertyRun::Integers(Picked::all(values)),
+            Gathered::Floats(values) => PropertyRun::Floats(Picked::all(values)),
+            Gathered::Dates(values) => PropertyRun::Dates(Picked::all(values)),
+            Gathered::Codes(codes, texts) => PropertyRun::Codes(Picked::all(codes), texts),
+        }
+    }
+    pub(crate) fn len(&self) -> usize {
         match self {
             Gathered::Integers(values) => values.len(),
             Gathered::Floats(values) => values.len(),
@@ -383,6 +435,8 @@ mod tests {
         for key in 0..KEYS {
             names.intern_key(&format!("k{key}")).unwrap();
         }
+        let label = names.intern_label("Label").unwrap();
+        assert_eq!(names.intern_label_set(&[label]).unwrap(), LabelSetId(1));
         let born = |number| Change::CreateVertex {
             id: vertex(number),
             labels: LabelSetId(0),
@@ -398,25 +452,42 @@ mod tests {
 
     fn check(snapshot: &Snapshot, seed: u64) {
         let mut draws = Draws(seed);
+        // Half a chunk in order, and all but every ninth of it.
+        let first = draws.below(CHUNKS) * SLOTS + draws.below(SLOTS / 2);
+        let in_order: Vec<VertexId> = (first..first + SLOTS / 2).map(vertex).collect();
+        let gaps: Vec<VertexId> =
+            in_order.iter().enumerate().filter(|(at, _)| at % 9 > 0).map(|(_, vertex)| *vertex).collect();
+        for asked in [in_order, gaps] {
+            (0..KEYS).for_each(|key| check_read(snapshot, KeyId(key.into()), &asked));
+            let mut sets = Vec::new();
+            snapshot.label_sets(&asked, &mut sets).unwrap();
+            let alone: Vec<_> = asked.iter().map(|vertex| snapshot.labels(*vertex).ok()).collect();
+            assert!(sets == alone);
+        }
         for key in (0..KEYS).map(|key| KeyId(key.into())) {
             let mut asked: Vec<VertexId> = (0..700).map(|_| vertex(draws.below(CHUNKS * SLOTS))).collect();
             asked[300] = NO_VERTEX;
             asked[400] = VertexId::new(CHUNKS as u32 + 3, 1);
             // Some lie one behind the other.
             (0..50).for_each(|at| asked[500 + at as usize] = vertex(3 * SLOTS - 10 + at));
-            let (mut column, mut reader) = (ColumnBuilder::new(), PropertyReader::new(snapshot, key));
-            reader
-                .read(&asked, |_, values| {
-                    push_values(&mut column, values);
-                    Ok::<(), StoreError>(())
-                })
-                .unwrap();
-            let column = column.finish();
-            assert_eq!(column.len(), asked.len());
-            for (at, asked) in asked.iter().enumerate() {
-                let right = snapshot.property(*asked, key).unwrap();
-                assert_eq!(format!("{:?}", column.get(at)), format!("{right:?}"), "{asked:?} {key:?}");
-            }
+            check_read(snapshot, key, &asked);
+        }
+    }
+
+    /// Read together, properties equal those read alone.
+    fn check_read(snapshot: &Snapshot, key: KeyId, asked: &[VertexId]) {
+        let (mut column, mut reader) = (ColumnBuilder::new(), PropertyReader::new(snapshot, key));
+        reader
+            .read(asked, |_, values| {
+                push_values(&mut column, values);
+                Ok::<(), StoreError>(())
+            })
+            .unwrap();
+        let column = column.finish();
+        assert_eq!(column.len(), asked.len());
+        for (at, asked) in asked.iter().enumerate() {
+            let right = snapshot.property(*asked, key).unwrap();
+            assert_eq!(format!("{:?}", column.get(at)), format!("{right:?}"), "{asked:?} {key:?}");
         }
     }
 
@@ -435,5 +506,31 @@ mod tests {
         let changed = clean.apply(2, &[&changes]).unwrap();
         check(&changed, 2);
         check(&clean, 3);
+    }
+
+    /// Where vertices have other values of the same type, as columns that a scan reads mostly have, and where a few have others.
+    #[test]
+    fn changed_values_are_read_among_the_others() {
+        let clean = graph();
+        let changed = |number: u64| {
+            let (id, key) = (vertex(number), KeyId((number % 7) as u32));
+            let value = match number % 7 {
+                0 => Value::Int(-5),
+                1 => Value::Float(-1.5),
+                2 => "another text".into(),
+                3 => Value::Int(7),
+                4 => Value::string(format!("one of few {}", number % 5 + number / SLOTS)),
+                5 => Value::Date(Date { days: -1 }),
+                _ => return Change::SetLabels { id, labels: LabelSetId(1) },
+            };
+            Change::SetProperty { id, key, value }
+        };
+        let changes: Vec<Change> = (0..CHUNKS * SLOTS).step_by(5).map(changed).collect();
+        let same = clean.apply(2, &[&changes]).unwrap();
+        (0..6).for_each(|round| check(&same, round));
+        let other = |number| Change::SetProperty { id: vertex(number), key: KeyId(0), value: "odd".into() };
+        let changes: Vec<Change> = (100..CHUNKS * SLOTS).step_by(900).map(other).collect();
+        let few = same.apply(3, &[&changes]).unwrap();
+        (0..6).for_each(|round| check(&few, round));
     }
 }

@@ -4,8 +4,8 @@
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::chunk::PartName;
-use crate::chunks::column::{Picked, PropertyRef, PropertyRun, StoredColumn};
-use crate::chunks::delta::{SlotBits, bit};
+use crate::chunks::column::{PropertyRef, PropertyRun, StoredColumn};
+use crate::chunks::delta::{Life, SlotBits, bit, find_property};
 use crate::snapshots::collected::questions_for_array;
 use crate::snapshots::column_layer::{ColumnLayer, Gathered};
 use crate::snapshots::root::Snapshot;
@@ -100,8 +100,8 @@ const COLUMNS_KEPT: usize = 128;
 /// Neighbours in one chunk from which on their column is read as a whole.
 const RUN_MIN: usize = 4;
 
-/// Neighbours that are read at once at most in a chunk of which vertices were altered.
-const ALTERED_RUN_MAX: usize = 128;
+/// Neighbours that are read at once at most in a chunk whose runs end at altered vertices.
+const SPLIT_RUN_MAX: usize = 128;
 
 /// Columns that were met before.
 struct CachedColumns<C> {
@@ -141,6 +141,8 @@ pub struct PropertyReader<'a> {
     current: Option<VertexColumn<'a>>,
     kept: CachedColumns<VertexColumn<'a>>,
     slots: Vec<u32>,
+    /// Where among the vertices of a run those lie that were altered.
+    places: Vec<u32>,
     /// The columns of all chunks, once ids have jumped to and fro often.
     layer: Option<Arc<ColumnLayer>>,
     gathered: Gathered,
@@ -152,21 +154,16 @@ struct VertexColumn<'a> {
     chunk: ChunkRef<'a>,
     column: Option<Arc<StoredColumn>>,
     shown: ShownSlots<'a>,
+    /// Runs end at altered vertices: one had a value of another type, or none.
+    is_split: bool,
 }
 
 impl<'a> PropertyReader<'a> {
     /// A reader of `key`.
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> PropertyReader<'a> {
-        let gathered = Gathered::Integers(Vec::new());
-        PropertyReader {
-            snapshot,
-            key,
-            current: None,
-            kept: CachedColumns::new(),
-            slots: Vec::new(),
-            layer: None,
-            gathered,
-        }
+        let (kept, gathered) = (CachedColumns::new(), Gathered::default());
+        let (slots, places) = (Vec::new(), Vec::new());
+        PropertyReader { snapshot, key, current: None, kept, slots, places, layer: None, gathered }
     }
     /// Shows `visit` the values of these, in order: with its vertex each that is read alone, with the first of them those of a run.
     ///
@@ -189,16 +186,7 @@ impl<'a> PropertyReader<'a> {
             self.layer = None;
         }
         if self.layer.is_some() && self.gather(vertices)? {
-            return Ok(match &self.gathered {
-                Gathered::Integers(values) => {
-                    (values.len(), Some(PropertyRun::Integers(Picked::all(values))))
-                }
-                Gathered::Floats(values) => (values.len(), Some(PropertyRun::Floats(Picked::all(values)))),
-                Gathered::Dates(values) => (values.len(), Some(PropertyRun::Dates(Picked::all(values)))),
-                Gathered::Codes(codes, texts) => {
-                    (codes.len(), Some(PropertyRun::Codes(Picked::all(codes), texts)))
-                }
-            });
+            return Ok((self.gathered.len(), Some(self.gathered.run())));
         }
         self.run(vertices)
     }
@@ -212,8 +200,9 @@ impl<'a> PropertyReader<'a> {
         let found = layer.gather(vertices, self.snapshot.chunks(), &mut self.gathered)?;
         Ok(found > 0)
     }
-    /// How many of the first vertices lie in one chunk and did not change since it was written, and their values, if all have one: else each is to
-    /// be read by itself ([`PropertyReader::get`]). Zero of none.
+    /// How many of the first vertices lie in one chunk, and their values, if all have one and those that changed since the chunk was written are of
+    /// the same type: else each is to be read by itself ([`PropertyReader::get`]). Zero of none, and where a chunk turns out to have others: then it
+    /// is to be asked again, and runs end at altered vertices.
     ///
     /// # Errors
     /// As [`PropertyReader::get`].
@@ -221,12 +210,9 @@ impl<'a> PropertyReader<'a> {
     fn run(&mut self, vertices: &[VertexId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
         let Some(first) = vertices.first() else { return Ok((0, None)) };
         let number = first.0 >> model::id::SLOT_BITS;
-        let is_altered = |current: &VertexColumn<'_>| {
-            current.number as u64 == number && current.chunk.delta().is_some_and(|delta| delta.has_altered())
-        };
         // Where runs end at altered vertices, all that lies behind must not be looked at for each of them.
-        let looked_at =
-            if self.current.as_ref().is_some_and(is_altered) { ALTERED_RUN_MAX } else { usize::MAX };
+        let is_split = |current: &VertexColumn<'_>| current.number as u64 == number && current.is_split;
+        let looked_at = if self.current.as_ref().is_some_and(is_split) { SPLIT_RUN_MAX } else { usize::MAX };
         let vertices = &vertices[..vertices.len().min(looked_at)];
         let in_a_row = in_a_row(vertices, |vertex| vertex.0, |vertex| vertex.0 >> model::id::SLOT_BITS);
         let in_chunk = |vertex: &&VertexId| vertex.0 >> model::id::SLOT_BITS == number;
@@ -234,7 +220,10 @@ impl<'a> PropertyReader<'a> {
         if len < RUN_MIN || !self.is_at(*first)? {
             return Ok((len, None));
         }
-        let Some(VertexColumn { chunk, column: Some(column), shown, .. }) = &self.current else {
+        let PropertyReader { current: Some(current), slots, places, gathered, key, .. } = self else {
+            return Ok((len, None));
+        };
+        let VertexColumn { chunk, column: Some(column), shown, is_split, .. } = current else {
             return Ok((len, None));
         };
         let all_shown = match shown {
@@ -247,19 +236,35 @@ impl<'a> PropertyReader<'a> {
         if !all_shown {
             return Ok((len, None));
         }
-        let len = match chunk.delta() {
-            Some(delta) => match run_between(&delta.altered, &vertices[..len]) {
-                Ok(len) => len,
-                Err(single) => return Ok((single, None)),
-            },
-            None => len,
+        let slots_of = |len: usize| vertices[..len].iter().map(|vertex| u32::from(vertex.slot()));
+        let Some(delta) = chunk.delta().filter(|delta| delta.has_altered()) else {
+            return Ok((len, run_at(column, in_a_row, slots_of(len), slots)));
         };
-        if in_a_row {
-            return Ok((len, column.range(u32::from(first.slot()), len)));
+        if !*is_split {
+            mark_altered(&delta.altered, &vertices[..len], in_a_row, places);
+            // An altered vertex may well have this value still.
+            let mut changes = places.iter().filter_map(|at| {
+                let vertex = delta.vertex(usize::from(vertices[*at as usize].slot()))?;
+                let is_here = vertex.life == Life::AsBase;
+                let value = if is_here { vertex.property(*key)?.into() } else { PropertyRef::Null };
+                Some((*at as usize, value))
+            });
+            return Ok(match changes.next() {
+                None => (len, run_at(column, in_a_row, slots_of(len), slots)),
+                Some(change) => {
+                    let is_patched = run_at(column, in_a_row, slots_of(len), slots).is_some_and(|run| {
+                        gathered.overwrite(run);
+                        std::iter::once(change).chain(changes).all(|(at, value)| gathered.patch(at, value))
+                    });
+                    *is_split = !is_patched;
+                    if is_patched { (len, Some(gathered.run())) } else { (0, None) }
+                }
+            });
         }
-        self.slots.clear();
-        self.slots.extend(vertices[..len].iter().map(|vertex| u32::from(vertex.slot())));
-        Ok((len, column.run(&self.slots)))
+        match run_between(&delta.altered, &vertices[..len]) {
+            Ok(len) => Ok((len, run_at(column, in_a_row, slots_of(len), slots))),
+            Err(single) => Ok((single, None)),
+        }
     }
     /// The property of `vertex`; null if either is missing.
     ///
@@ -310,10 +315,50 @@ impl<'a> PropertyReader<'a> {
                 };
                 let column = chunk.base().column(self.key).cloned();
                 let shown = self.snapshot.shown_properties(&chunk, vertex.chunk(), self.key)?;
-                self.current = Some(VertexColumn { number: vertex.chunk(), chunk, column, shown });
+                let (number, is_split) = (vertex.chunk(), false);
+                self.current = Some(VertexColumn { number, chunk, column, shown, is_split });
             }
         }
         Ok(true)
+    }
+}
+
+/// The values of a column at these slots, if all have one; `kept` is overwritten.
+#[inline]
+fn run_at<'r>(
+    column: &'r StoredColumn,
+    in_a_row: bool,
+    slots: impl ExactSizeIterator<Item = u32>,
+    kept: &'r mut Vec<u32>,
+) -> Option<PropertyRun<'r>> {
+    let (len, mut slots) = (slots.len(), slots);
+    if in_a_row {
+        return column.range(slots.next()?, len);
+    }
+    kept.clear();
+    kept.extend(slots);
+    column.run(kept)
+}
+
+/// Lists where among vertices of one chunk the altered ones lie.
+#[inline]
+fn mark_altered(altered: &SlotBits, vertices: &[VertexId], in_a_row: bool, places: &mut Vec<u32>) {
+    places.clear();
+    if !in_a_row {
+        let is_altered = |at: &u32| bit(altered, vertices[*at as usize].slot().into());
+        return places.extend((0..vertices.len() as u32).filter(is_altered));
+    }
+    let Some(first) = vertices.first().map(|first| usize::from(first.slot())) else { return };
+    let end = first + vertices.len();
+    for (word, bits) in altered.iter().enumerate().take(end.div_ceil(64)).skip(first / 64) {
+        let mut left = *bits;
+        while left != 0 {
+            let slot = word * 64 + left.trailing_zeros() as usize;
+            left &= left - 1;
+            if (first..end).contains(&slot) {
+                places.push((slot - first) as u32);
+            }
+        }
     }
 }
 
@@ -340,6 +385,7 @@ pub struct EdgePropertyReader<'a> {
     current: Option<EdgeColumn<'a>>,
     kept: CachedColumns<EdgeColumn<'a>>,
     slots: Vec<u32>,
+    gathered: Gathered,
 }
 
 /// The chunk and type met last, and their column.
@@ -354,7 +400,8 @@ struct EdgeColumn<'a> {
 impl<'a> EdgePropertyReader<'a> {
     /// A reader of `key`.
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> EdgePropertyReader<'a> {
-        EdgePropertyReader { snapshot, key, current: None, kept: CachedColumns::new(), slots: Vec::new() }
+        let (kept, gathered) = (CachedColumns::new(), Gathered::default());
+        EdgePropertyReader { snapshot, key, current: None, kept, slots: Vec::new(), gathered }
     }
     /// Shows `visit` the values of these, in order: with its edge each that is read alone, with the first of them those of a run.
     ///
@@ -384,15 +431,18 @@ impl<'a> EdgePropertyReader<'a> {
         let Some(EdgeColumn { chunk, column: Some(column), is_shown: true, .. }) = &self.current else {
             return Ok((len, None));
         };
-        if chunk.delta().is_some_and(|delta| !delta.edge_properties.is_empty()) {
-            return Ok((len, None));
-        }
-        if in_a_row {
-            return Ok((len, column.range(first.slot(), len)));
-        }
-        self.slots.clear();
-        self.slots.extend(edges[..len].iter().map(|edge| edge.slot()));
-        Ok((len, column.run(&self.slots)))
+        let run = run_at(column, in_a_row, edges[..len].iter().map(|edge| edge.slot()), &mut self.slots);
+        let is_clean = chunk.delta().is_none_or(|delta| delta.edge_properties.is_empty());
+        let (Some(whole), false) = (run, is_clean) else { return Ok((len, run)) };
+        let mut changes = edges[..len].iter().enumerate().filter_map(|(at, edge)| {
+            let overrides = chunk.edge_overrides(edge.edge_type(), edge.slot())?;
+            Some((at, PropertyRef::from(find_property(overrides, self.key)?)))
+        });
+        let Some(change) = changes.next() else { return Ok((len, run)) };
+        self.gathered.overwrite(whole);
+        let is_patched =
+            std::iter::once(change).chain(changes).all(|(at, value)| self.gathered.patch(at, value));
+        Ok((len, is_patched.then(|| self.gathered.run())))
     }
     /// The property of `edge`; null if it is absent.
     ///
