@@ -44,6 +44,18 @@ pub fn cores() -> usize {
     allowed_cores().len().max(1)
 }
 
+/// The core that the thread runs on now; it may run on another at any time.
+#[cfg(target_os = "linux")]
+pub fn current_core() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// Where the system does not say, all threads are on one.
+#[cfg(not(target_os = "linux"))]
+pub fn current_core() -> usize {
+    0
+}
+
 /// One breath of a short wait: lets another thread on the same core run, if there is one. A waiter that only spins may keep the very
 /// thread it waits for off their common core.
 pub fn breathe() {
