@@ -24,7 +24,7 @@ pub mod zone;
 
 pub use arithmetic::add;
 pub use build::Kind;
-pub use component::component;
+pub use component::{Component, component};
 pub use types::{Date, Duration, LocalDateTime, LocalTime, TemporalError, ZonedDateTime, ZonedTime};
 pub use zone::Zone;
 

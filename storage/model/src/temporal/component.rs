@@ -1,6 +1,6 @@
 //! The components of temporal values: `date.week`, `datetime.epochMillis`, `duration.minutesOfHour`.
 
-use super::instant::{DAY_SECONDS, SECOND};
+use super::instant::{DAY_NANOS, DAY_SECONDS, SECOND};
 use super::types::{Date, Duration, LocalTime, TemporalError, ZonedDateTime};
 use super::zone::ShownOffset;
 use crate::value::Value;
@@ -29,32 +29,95 @@ pub fn component(value: &Value, name: &str) -> Result<Value, TemporalError> {
 }
 
 fn of_date(date: Date, name: &str) -> Option<Value> {
-    Some(Value::Int(match name {
-        "year" => date.year(),
-        "quarter" => date.quarter(),
-        "month" => date.month(),
-        "week" => date.week().1,
-        "weekYear" => date.week().0,
-        "day" => date.day(),
-        "ordinalDay" => date.ordinal_day(),
-        "weekDay" | "dayOfWeek" => date.day_of_week(),
-        "dayOfQuarter" => date.day_of_quarter(),
-        _ => return None,
-    }))
+    Component::of_name(name)?.of_date(date).map(Value::Int)
 }
 
 fn of_time(time: LocalTime, name: &str) -> Option<Value> {
-    let (seconds, nanos) = time.seconds();
-    let nanos = i64::from(nanos);
-    Some(Value::Int(match name {
-        "hour" => seconds / 3_600,
-        "minute" => seconds / 60 % 60,
-        "second" => seconds % 60,
-        "millisecond" => nanos / 1_000_000,
-        "microsecond" => nanos / 1_000,
-        "nanosecond" => nanos,
-        _ => return None,
-    }))
+    Component::of_name(name)?.of_time(time).map(Value::Int)
+}
+
+/// A component of a date or of a time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is what Cypher calls so")]
+pub enum Component {
+    Year,
+    Quarter,
+    Month,
+    Week,
+    WeekYear,
+    Day,
+    OrdinalDay,
+    WeekDay,
+    DayOfQuarter,
+    Hour,
+    Minute,
+    Second,
+    Millisecond,
+    Microsecond,
+    Nanosecond,
+}
+
+impl Component {
+    /// The component of this name.
+    pub fn of_name(name: &str) -> Option<Component> {
+        Some(match name {
+            "year" => Component::Year,
+            "quarter" => Component::Quarter,
+            "month" => Component::Month,
+            "week" => Component::Week,
+            "weekYear" => Component::WeekYear,
+            "day" => Component::Day,
+            "ordinalDay" => Component::OrdinalDay,
+            "weekDay" | "dayOfWeek" => Component::WeekDay,
+            "dayOfQuarter" => Component::DayOfQuarter,
+            "hour" => Component::Hour,
+            "minute" => Component::Minute,
+            "second" => Component::Second,
+            "millisecond" => Component::Millisecond,
+            "microsecond" => Component::Microsecond,
+            "nanosecond" => Component::Nanosecond,
+            _ => return None,
+        })
+    }
+    /// Of a date, if it has it.
+    #[inline]
+    pub fn of_date(self, date: Date) -> Option<i64> {
+        Some(match self {
+            Component::Year => date.year(),
+            Component::Quarter => date.quarter(),
+            Component::Month => date.month(),
+            Component::Week => date.week().1,
+            Component::WeekYear => date.week().0,
+            Component::Day => date.day(),
+            Component::OrdinalDay => date.ordinal_day(),
+            Component::WeekDay => date.day_of_week(),
+            Component::DayOfQuarter => date.day_of_quarter(),
+            _ => return None,
+        })
+    }
+    /// Of a time of day, if it has it.
+    #[inline]
+    pub fn of_time(self, time: LocalTime) -> Option<i64> {
+        let (seconds, nanos) = time.seconds();
+        let nanos = i64::from(nanos);
+        Some(match self {
+            Component::Hour => seconds / 3_600,
+            Component::Minute => seconds / 60 % 60,
+            Component::Second => seconds % 60,
+            Component::Millisecond => nanos / 1_000_000,
+            Component::Microsecond => nanos / 1_000,
+            Component::Nanosecond => nanos,
+            _ => return None,
+        })
+    }
+    /// Of the moment so many units after the beginning of 1970 in UTC, of which a day has `units_a_day`: seconds or milliseconds. None where no
+    /// instant is that far away.
+    #[inline]
+    pub fn of_epoch(self, units: i64, units_a_day: i64) -> Option<i64> {
+        let date = Date::of_days(i128::from(units.div_euclid(units_a_day))).ok()?;
+        let nanos = units.rem_euclid(units_a_day) as u64 * (DAY_NANOS / units_a_day as u64);
+        self.of_date(date).or_else(|| self.of_time(LocalTime { nanos }))
+    }
 }
 
 fn of_offset(offset_seconds: i32, name: &str) -> Option<Value> {
