@@ -39,6 +39,17 @@ pub trait Graph: Names + Send + Sync {
         let _ = vertex;
         Ok(None)
     }
+    /// Appends [`Graph::label_set`] of many vertices; none for [`NO_VERTEX`].
+    fn label_sets(
+        &self,
+        vertices: &[VertexId],
+        found: &mut Vec<Option<LabelSetId>>,
+    ) -> Result<(), EvalError> {
+        for vertex in vertices {
+            found.push(if *vertex == NO_VERTEX { None } else { self.label_set(*vertex)? });
+        }
+        Ok(())
+    }
     /// Does the vertex carry this label?
     fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError>;
     /// A property of a vertex; null if absent.
@@ -253,6 +264,20 @@ impl Graph for Snapshot {
             return Ok(None);
         }
         Ok(Some(Snapshot::labels(self, vertex)?))
+    }
+    fn label_sets(
+        &self,
+        vertices: &[VertexId],
+        found: &mut Vec<Option<LabelSetId>>,
+    ) -> Result<(), EvalError> {
+        let first = found.len();
+        Snapshot::label_sets(self, vertices, found)?;
+        for (vertex, set) in vertices.iter().zip(&found[first..]) {
+            if set.is_none() && vertex.schema_label().is_none() {
+                must_exist(self, *vertex)?;
+            }
+        }
+        Ok(())
     }
     fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
         if let Some(own) = vertex.schema_label() {

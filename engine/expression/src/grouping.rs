@@ -10,6 +10,7 @@ use super::segments::Segments;
 use buckets::Buckets;
 use close::{CLOSE_WIDTH_MAX, CloseGroups};
 use codes::CodeGroups;
+use few::FewKeys;
 use foldhash::fast::FixedState;
 use key_column::{KeyColumn, TextSpan};
 use model::batch::Carried;
@@ -21,6 +22,7 @@ use std::ops::Range;
 mod buckets;
 mod close;
 mod codes;
+mod few;
 mod key_column;
 mod numbers;
 
@@ -208,11 +210,21 @@ impl GroupTable {
     pub fn assign(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
         debug_assert_eq!(keys.len(), self.width);
         groups.clear();
-        let Some(runs) = Runs::of(keys.iter(), rows) else { return self.assign_each(keys, rows, groups) };
-        let firsts: Vec<Carried> = keys.iter().map(|key| runs.first_values(key)).collect();
-        let mut of_runs = Vec::with_capacity(runs.len());
-        self.assign_each(&firsts, runs.len(), &mut of_runs);
-        groups.extend(runs.of_row().iter().map(|run| of_runs[*run as usize]));
+        if let Some(runs) = Runs::of(keys.iter(), rows) {
+            let firsts: Vec<Carried> = keys.iter().map(|key| runs.first_values(key)).collect();
+            self.assign_firsts(&firsts, runs.len(), runs.of_row(), groups);
+        } else if let Some(few) = FewKeys::of(keys, rows) {
+            let firsts: Vec<Carried> = keys.iter().map(|key| few.first_values(key)).collect();
+            self.assign_firsts(&firsts, few.len(), few.of_row(), groups);
+        } else {
+            self.assign_each(keys, rows, groups);
+        }
+    }
+    /// Groups one row of each kind of rows, and gives their groups to all; `of_row` says the kind of each row.
+    fn assign_firsts(&mut self, firsts: &[Carried], kinds: usize, of_row: &[u32], groups: &mut Vec<u32>) {
+        let mut of_kinds = Vec::with_capacity(kinds);
+        self.assign_each(firsts, kinds, &mut of_kinds);
+        groups.extend(of_row.iter().map(|kind| of_kinds[*kind as usize]));
     }
 
     /// For each of the `rows` rows its group, [`NO_GROUP`] where its keys were not met: no group is opened. `groups` is overwritten.

@@ -150,22 +150,26 @@ pub enum LabelTest {
 impl LabelTest {
     /// Looks the names up; a name without an id is carried by nothing.
     pub fn bind(labels: &LabelExpr, graph: &dyn Graph) -> LabelTest {
-        let both = |a: &LabelExpr, b: &LabelExpr| {
-            (Box::new(LabelTest::bind(a, graph)), Box::new(LabelTest::bind(b, graph)))
-        };
+        let bound = |labels: &LabelExpr| LabelTest::bind(labels, graph);
+        // What is certain before a vertex is read is decided here: a test that is left reads its vertex first.
         match labels {
             LabelExpr::Any => LabelTest::Constant(true),
             LabelExpr::Has(name) => graph.label(name).map_or(LabelTest::Constant(false), LabelTest::Has),
             LabelExpr::Some => LabelTest::Some,
-            LabelExpr::And(a, b) => {
-                let (a, b) = both(a, b);
-                LabelTest::And(a, b)
-            }
-            LabelExpr::Or(a, b) => {
-                let (a, b) = both(a, b);
-                LabelTest::Or(a, b)
-            }
-            LabelExpr::Not(a) => LabelTest::Not(Box::new(LabelTest::bind(a, graph))),
+            LabelExpr::And(a, b) => match bound(a) {
+                LabelTest::Constant(false) => LabelTest::Constant(false),
+                LabelTest::Constant(true) => bound(b),
+                a => LabelTest::And(Box::new(a), Box::new(bound(b))),
+            },
+            LabelExpr::Or(a, b) => match bound(a) {
+                LabelTest::Constant(true) => LabelTest::Constant(true),
+                LabelTest::Constant(false) => bound(b),
+                a => LabelTest::Or(Box::new(a), Box::new(bound(b))),
+            },
+            LabelExpr::Not(a) => match bound(a) {
+                LabelTest::Constant(answer) => LabelTest::Constant(!answer),
+                a => LabelTest::Not(Box::new(a)),
+            },
         }
     }
 }

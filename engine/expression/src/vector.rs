@@ -17,6 +17,7 @@ use super::scope::Scope;
 use super::select;
 use dataflow::watch::LoopBytes;
 use model::batch::Carried;
+use model::temporal::Component;
 use model::{Batch, Column, ColumnBuilder, EdgeId, NO_VERTEX, Nulls, Value, VertexId};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
@@ -26,6 +27,7 @@ mod binary;
 mod call;
 mod case;
 mod conversion;
+mod instants;
 mod labels;
 mod logic;
 mod operand;
@@ -70,6 +72,9 @@ pub(super) fn column(
         Node::Late(_, inner) => late(inner, batch, rows, scope),
         Node::Column(position) => Ok(gather(batch.column(*position), rows)),
         Node::Property(subject, key) => {
+            if let Some(column) = part_of_instant(subject, key, batch, rows, scope)? {
+                return Ok(column);
+            }
             let subject = operand(subject, batch, rows, scope)?;
             property(&subject, key, rows.len(), scope)
         }
@@ -261,6 +266,24 @@ fn gather(carried: &Carried, rows: Rows<'_>) -> Column {
     }
 }
 
+/// A component of instants that are numbers; none where it must be computed in another way.
+fn part_of_instant(
+    subject: &Node,
+    key: &Key,
+    batch: &Batch,
+    rows: Rows<'_>,
+    scope: &Scope<'_>,
+) -> Result<Option<Column>, EvalError> {
+    let Some(epoch) = instants::epoch(subject) else { return Ok(None) };
+    let Some(component) = Component::of_name(&key.name) else { return Ok(None) };
+    let units = operand(epoch.units, batch, rows, scope)?;
+    if !matches!(units.column(), Column::Int(..)) {
+        return Ok(None);
+    }
+    metered::elements(rows.len())?;
+    Ok(epoch.components(&units, component, rows.len()))
+}
+
 fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) -> Result<Column, EvalError> {
     let null = || Column::Constant(Value::Null, rows);
     if let Some(source) = vertices(subject) {
@@ -283,6 +306,11 @@ fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) ->
         };
         return edge_property_column(scope.graph, &edges, key);
     }
+    if let Some(column) =
+        Component::of_name(&key.name).and_then(|component| instants::of_dates(subject, component, rows))
+    {
+        return Ok(column);
+    }
     let mut column = ColumnBuilder::new();
     for row in 0..rows {
         column.push(interpret::property(&subject.get(row), key, scope)?);
@@ -299,9 +327,16 @@ fn has_labels(
     let mut truths = Truths::with_capacity(rows);
     if let Some(source) = vertices(subject) {
         let test = LabelTest::bind(labels, scope.graph);
-        for row in 0..rows {
-            let vertex = source.get(row);
-            truths.push(vertex.map(|vertex| interpret::vertex_satisfies(&test, vertex, scope)).transpose()?);
+        if let LabelTest::Constant(answer) = test {
+            (0..rows).for_each(|row| truths.push(source.get(row).map(|_| answer)));
+            return Ok(truths.finish());
+        }
+        let vertices: Vec<VertexId> = (0..rows).map(|row| source.get(row).unwrap_or(NO_VERTEX)).collect();
+        let (mut sets, mut answers) = (Vec::new(), labels::BySet::new());
+        scope.graph.label_sets(&vertices, &mut sets)?;
+        for (row, set) in sets.into_iter().enumerate() {
+            let answer = |vertex| answers.get(set, || interpret::vertex_satisfies(&test, vertex, scope));
+            truths.push(source.get(row).map(answer).transpose()?);
         }
         return Ok(truths.finish());
     }

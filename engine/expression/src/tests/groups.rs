@@ -21,8 +21,9 @@ fn random_value(kind: u64, chance: &mut Chance) -> Value {
             let i = chance.below(4);
             EdgeRef { id: EdgeId(i), source: VertexId(i), target: VertexId(0) }.into()
         }
+        5 => Value::Bool(chance.happens(0.5)),
         _ => {
-            let kind = chance.below(5);
+            let kind = chance.below(6);
             let value = random_value(kind, chance);
             if chance.happens(0.2) { Value::list(vec![value]) } else { value }
         }
@@ -63,18 +64,20 @@ fn groups_agree_with_a_linear_search() {
     println!("seed {seed}");
     let mut chance = Chance::seeded(seed);
     for _ in 0..500 {
-        let width = chance.index(3);
+        let width = chance.index(4);
         let mut table = GroupTable::new(width);
         let mut known: Vec<Vec<Value>> = Vec::new();
-        let mut kinds: Vec<u64> = (0..width).map(|_| chance.below(6)).collect();
+        let mut kinds: Vec<u64> = (0..width).map(|_| chance.below(7)).collect();
         for _ in 0..4 {
             if chance.happens(0.2) {
-                kinds.iter_mut().for_each(|kind| *kind = chance.below(6));
+                kinds.iter_mut().for_each(|kind| *kind = chance.below(7));
             }
-            let mut rows = 1 + chance.index(10);
+            // Of many rows with few combinations, one of each is looked up.
+            let rows_max = if chance.happens(0.2) { 400 } else { 10 };
+            let mut rows = 1 + chance.index(rows_max);
             let mut keys: Vec<Carried> =
                 kinds.iter().map(|kind| random_column(*kind, rows, &mut chance)).collect();
-            if chance.happens(0.3) {
+            if rows <= 10 && chance.happens(0.3) {
                 // As behind an expand: each row comes several times.
                 let repeated: Vec<u32> =
                     (0..rows as u32).flat_map(|row| std::iter::repeat_n(row, 1 + row as usize * 3)).collect();

@@ -4,6 +4,7 @@ use super::{WALL_US, reader};
 use crate::{EvalError, Layout, Parameters, Request, Scope, compile};
 use model::{Batch, Column, EdgeRef, Value};
 use plan::Var;
+use plan::expr::LabelExpr;
 use store::{Change, Snapshot, Store};
 
 /// Two people, Ann (30) and Bo (no age), Ann knows Bo since 2001.
@@ -74,6 +75,37 @@ fn what_was_deleted_is_an_error_to_read() {
     }
     assert!(evaluate("type(@1)", &after, &batch).is_ok());
     assert!(evaluate("@0 = @0", &after, &batch).is_ok());
+}
+
+/// All tests of two labels, one of them unknown: over a column as for each row alone, errors of deleted vertices included.
+#[test]
+fn label_tests_over_a_column_are_those_of_each_row() {
+    let (full, after, batch) = graph();
+    let has = |name: &str| LabelExpr::Has(name.into());
+    let simple = || [has("Person"), has("Missing"), LabelExpr::Some, LabelExpr::Any];
+    let not = |one: LabelExpr| LabelExpr::Not(Box::new(one));
+    let leaves: Vec<LabelExpr> = simple().into_iter().chain(simple().map(not)).collect();
+    let pair = |(a, b): (&LabelExpr, &LabelExpr)| (Box::new(a.clone()), Box::new(b.clone()));
+    let pairs = || leaves.iter().flat_map(|a| leaves.iter().map(move |b| (a, b)));
+    let both = pairs().map(pair).map(|(a, b)| LabelExpr::And(a, b));
+    let either = pairs().map(pair).map(|(a, b)| LabelExpr::Or(a, b));
+    let tests: Vec<LabelExpr> = leaves.iter().cloned().chain(both).chain(either).collect();
+    let request = Request::fixed(Parameters::new(), WALL_US, 1);
+    let deleted = batch.select(vec![1]);
+    for (labels, snapshot) in tests.iter().flat_map(|labels| [(labels, &full), (labels, &after)]) {
+        let scope = Scope::new(snapshot, &request);
+        let expr = plan::Expr::HasLabels(Box::new(plan::Expr::Variable(Var(0))), labels.clone());
+        let compiled =
+            compile(&expr, &Layout::new(&[Var(0), Var(1)]), snapshot.catalog(), &request.parameters).unwrap();
+        for rows in [&batch, &deleted] {
+            let column = compiled.evaluate(rows, &scope);
+            let alone: Result<Vec<Value>, _> =
+                (0..rows.len()).map(|row| compiled.evaluate_row(rows, row, &scope)).collect();
+            assert_eq!(column.is_err(), alone.is_err(), "{labels:?}");
+            let (Ok(column), Ok(alone)) = (column, alone) else { continue };
+            assert!((0..rows.len()).all(|row| column.get(row).as_bool() == alone[row].as_bool()), "{labels:?}");
+        }
+    }
 }
 
 /// Sets of labels, some vertices without any, and a row of null.

@@ -86,6 +86,9 @@ fn put_together(parts: &[ArmValues], of_row: &[(usize, usize)]) -> Column {
             Column::Int(values, nulls) if nulls.is_empty() => column.push_integer(values[*row]),
             Column::Float(values, nulls) if nulls.is_empty() => column.push_float(values[*row]),
             Column::Text(texts, nulls) if nulls.is_empty() => column.push_text(texts.get(*row)),
+            Column::Constant(Value::Int(integer), _) => column.push_integer(*integer),
+            Column::Constant(Value::Float(float), _) => column.push_float(*float),
+            Column::Constant(Value::String(text), _) => column.push_text(text),
             values => column.push(values.get(*row)),
         }
     }
