@@ -102,6 +102,13 @@ impl Graph for RecordedView {
     fn label_set(&self, vertex: VertexId) -> Result<Option<LabelSetId>, EvalError> {
         Graph::label_set(self.of_vertex(vertex), vertex)
     }
+    fn label_sets(
+        &self,
+        vertices: &[VertexId],
+        found: &mut Vec<Option<LabelSetId>>,
+    ) -> Result<(), EvalError> {
+        Graph::label_sets(self.of_vertices(vertices), vertices, found)
+    }
     fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
         Graph::has_label(self.of_vertex(vertex), vertex, label)
     }

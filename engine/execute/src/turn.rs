@@ -367,6 +367,10 @@ pub(crate) trait Breaker: Send {
     }
     /// A slice of the work after the end of the input; emits as it goes.
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress>;
+    /// Drops its state with all that is of this run; true if it may then serve the next run.
+    fn end_run(&mut self) -> bool {
+        false
+    }
 }
 
 /// Runs a [`Breaker`].
@@ -375,6 +379,7 @@ pub(crate) struct Breaking<B> {
     execution: ExecutionContext,
     /// A batch whose chunks are on their way, and its port.
     waiting: Option<(usize, Batch)>,
+    ports: usize,
     ports_open: usize,
     making_room: bool,
     draining: bool,
@@ -382,7 +387,8 @@ pub(crate) struct Breaking<B> {
 
 impl<B: Breaker> Breaking<B> {
     pub(crate) fn new(breaker: B, execution: ExecutionContext, ports: usize) -> Breaking<B> {
-        Breaking { breaker, execution, waiting: None, ports_open: ports, making_room: false, draining: false }
+        let (ports_open, making_room, draining) = (ports, false, false);
+        Breaking { breaker, execution, waiting: None, ports, ports_open, making_room, draining }
     }
     fn take(&mut self, port: usize, batch: Batch, context: &mut Context<'_, Rows>) -> Outcome {
         self.breaker.take(
@@ -432,6 +438,15 @@ impl<B: Breaker> Operator<Rows> for Breaking<B> {
         self.ports_open -= 1;
         self.draining = self.ports_open == 0;
         self.run(context)
+    }
+    fn end_run(&mut self) -> bool {
+        (self.waiting, self.ports_open) = (None, self.ports);
+        (self.making_room, self.draining) = (false, false);
+        self.execution.end_run();
+        self.breaker.end_run()
+    }
+    fn begin_run(&mut self) {
+        self.execution.environment.begin_run();
     }
 }
 

@@ -4,6 +4,8 @@
 //! catalogue it was compiled by; a snapshot with another catalogue compiles anew. Parameters are read at run time, except the few that were compiled
 //! in (a LIMIT, the list of an IN): a pipeline serves only runs with the same values of these.
 //!
+//! Each core has its own: what the operators keep is in its caches, and it takes no memory from the others.
+//!
 //! Invariant: a pipeline is run by one thread at a time and holds nothing of a run between runs. Cost: at most [`PIPELINES_KEPT_MAX`] pipelines a
 //! statement, one lock to take one and one to put it back.
 
@@ -21,9 +23,12 @@ use plan::expr::Name;
 use plan::{Plan, Statement, StatementKind};
 use std::sync::Arc;
 use store::{Catalog, Snapshot};
+use world::workers::current_core;
 
-/// Cached pipelines of one statement: as many as threads may run it at once on a machine of some size; further threads compile their own.
-pub const PIPELINES_KEPT_MAX: usize = 32;
+/// Cached pipelines of one statement, for the threads that run it at once and the values that are compiled in; what is more is compiled anew.
+pub const PIPELINES_KEPT_MAX: usize = 64;
+/// Lists of them: cores with the same remainder share one.
+const CORE_LISTS: usize = 8;
 
 /// Facts about a statement before it starts.
 pub struct Ready {
@@ -31,8 +36,13 @@ pub struct Ready {
     pub(super) effects: Effects,
     /// The dispatch policy of searched paths, where the text sets one; or its text, if it is no policy.
     dispatch: Result<Option<paths::DispatchPolicy>, String>,
-    pipelines: Mutex<Vec<CachedPipeline>>,
+    pipelines: [CorePipelines; CORE_LISTS],
 }
+
+/// Pipelines that ran on one core last; on cache lines of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct CorePipelines(Mutex<Vec<CachedPipeline>>);
 
 /// A compiled pipeline, and the state it is valid for.
 struct CachedPipeline {
@@ -88,7 +98,7 @@ impl Ready {
         let hint = statement.hints.iter().find_map(|hint| hint.strip_prefix(plan::statement::RECURSIVE));
         let dispatch = hint.map(|policy| policy.parse().map_err(|()| policy.to_string())).transpose();
         let effects = Effects { writes: statement.writes(), deletes };
-        Ready { titles, effects, dispatch, pipelines: Mutex::default() }
+        Ready { titles, effects, dispatch, pipelines: Default::default() }
     }
 
     /// How sources of searched paths are shared out, where the text says so.
@@ -137,11 +147,13 @@ impl Ready {
         run: &Arc<Environment>,
     ) -> Result<Option<CachedPipeline>, ExecuteError> {
         let (snapshot, parameters) = (run.view(), &run.request.parameters);
-        let mut pipelines = self.pipelines.lock();
-        if let Some(at) = pipelines.iter().rposition(|kept| kept.serves(&snapshot, parameters)) {
-            return Ok(Some(pipelines.swap_remove(at)));
+        let here = current_core();
+        for list in 0..CORE_LISTS {
+            let mut pipelines = self.pipelines[(here + list) % CORE_LISTS].0.lock();
+            if let Some(at) = pipelines.iter().rposition(|kept| kept.serves(&snapshot, parameters)) {
+                return Ok(Some(pipelines.swap_remove(at)));
+            }
         }
-        drop(pipelines);
         let StatementKind::Query { plan, columns } = &statement.kind else { return Ok(None) };
         let environment_slot = EnvironmentSlot::kept(run.batch_rows);
         if statement.physical.has_scopes() {
@@ -168,8 +180,16 @@ impl Ready {
         if !kept.is_kept {
             return;
         }
-        let mut pipelines = self.pipelines.lock();
-        if pipelines.len() >= PIPELINES_KEPT_MAX {
+        let (here, most) = (current_core(), PIPELINES_KEPT_MAX / CORE_LISTS);
+        // Where one core runs many, others have room.
+        for number in 0..CORE_LISTS {
+            let mut pipelines = self.pipelines[(here + number) % CORE_LISTS].0.lock();
+            if pipelines.len() < most {
+                return pipelines.push(kept);
+            }
+        }
+        let mut pipelines = self.pipelines[here % CORE_LISTS].0.lock();
+        if pipelines.len() >= most {
             pipelines.remove(0);
         }
         pipelines.push(kept);

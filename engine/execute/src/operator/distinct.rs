@@ -15,16 +15,17 @@ use dataflow::{Context, Flow, Operator, Outcome, Tag};
 use expression::{GroupTable, Layout, NO_GROUP};
 use model::batch::Carried;
 use model::{Batch, Column, VertexId};
+use paths::Bitmap;
 use plan::Var;
 use plan::VarSet;
 use std::sync::Arc;
 
 /// A set of vertices: a few in a list, more as a bit each; grows with the largest number met.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct VertexSet {
-    /// As long as there are no words.
+    /// As long as there are no bits.
     few: Vec<u32>,
-    words: Vec<u64>,
+    bits: Bitmap,
     len: u64,
 }
 
@@ -35,56 +36,68 @@ impl VertexSet {
     /// Adds a vertex; was it new?
     #[inline]
     pub(crate) fn insert(&mut self, vertex: VertexId) -> bool {
-        if self.words.is_empty() {
-            if self.few.contains(&vertex.dense()) {
+        let dense = vertex.dense();
+        if self.bits.vertex_bound() == 0 {
+            if self.few.contains(&dense) {
                 return false;
             }
             if self.few.len() < FEW_MAX {
-                self.few.push(vertex.dense());
+                self.few.push(dense);
                 self.len += 1;
                 return true;
             }
-            self.len = 0;
-            for known in std::mem::take(&mut self.few) {
-                self.mark(known as usize);
-            }
+            self.mark_few(dense);
         }
-        self.mark(vertex.dense() as usize)
+        let is_new = self.mark(dense);
+        self.len += u64::from(is_new);
+        is_new
+    }
+    /// From now on a bit for each.
+    fn mark_few(&mut self, dense: u32) {
+        let few = std::mem::take(&mut self.few);
+        self.grow(few.iter().copied().fold(dense, u32::max));
+        few.into_iter().for_each(|known| {
+            self.mark(known);
+        });
     }
     #[inline]
-    fn mark(&mut self, dense: usize) -> bool {
-        if self.words.len() <= dense / 64 {
-            self.words.resize((dense / 64 + 1).next_power_of_two(), 0);
+    fn mark(&mut self, dense: u32) -> bool {
+        if self.bits.vertex_bound() <= dense as usize {
+            self.grow(dense);
         }
-        let (word, bit) = (&mut self.words[dense / 64], 1 << (dense % 64));
-        let new = *word & bit == 0;
-        *word |= bit;
-        self.len += u64::from(new);
-        new
+        self.bits.insert(dense)
+    }
+    /// Makes room for this vertex, and as many again.
+    #[cold]
+    fn grow(&mut self, dense: u32) {
+        let bound = (dense as usize + 1).next_power_of_two().max(64);
+        let larger = Bitmap::new(u32::try_from(bound).unwrap_or(u32::MAX));
+        let before = std::mem::replace(&mut self.bits, larger);
+        self.bits.add(&before);
     }
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
     pub(crate) fn bytes(&self) -> usize {
-        self.words.capacity() * 8
+        self.bits.bytes()
     }
     pub(crate) fn merge(&mut self, other: &VertexSet) {
-        if other.words.is_empty() {
+        if other.bits.vertex_bound() == 0 {
             return other.iter().for_each(|vertex| {
                 self.insert(vertex);
             });
         }
-        for known in std::mem::take(&mut self.few) {
-            self.mark(known as usize);
+        if self.bits.vertex_bound() == 0 {
+            self.mark_few(0);
         }
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
+        if self.bits.vertex_bound() < other.bits.vertex_bound() {
+            self.grow((other.bits.vertex_bound() - 1) as u32);
         }
-        self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
-        self.len = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
+        self.bits.add(&other.bits);
+        self.len = self.bits.marked_words().map(|(_, word)| u64::from(word.count_ones())).sum();
     }
     pub(crate) fn iter(&self) -> impl Iterator<Item = VertexId> + '_ {
-        let marked = self.words.iter().enumerate().flat_map(|(at, word)| {
+        let marked = self.bits.marked_words().flat_map(|(at, word)| {
             (0..64)
                 .filter(move |bit| word >> bit & 1 == 1)
                 .map(move |bit| VertexId::from_dense((at * 64 + bit) as u32))
@@ -310,4 +323,33 @@ pub(crate) fn compile(
     let keys = row.iter().chain(&node.columns).map(|key| Compiler::position(&input.layout, *key));
     let keys = keys.collect::<Result<_, _>>()?;
     Ok(attach_keys(compiler, input, keys))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use world::chance::Chance;
+
+    /// Sets of any size, of small and large numbers, and their unions.
+    #[test]
+    fn a_set_of_vertices_is_a_set() {
+        let mut chance = Chance::seeded(6);
+        for round in 0..200 {
+            let (bound, mut total) = (1 << (1 + chance.below(21)), (VertexSet::default(), BTreeSet::new()));
+            for _ in 0..1 + chance.below(3) {
+                let (mut set, mut twin) = (VertexSet::default(), BTreeSet::new());
+                for _ in 0..chance.below(200) {
+                    let vertex = chance.below(bound) as u32;
+                    assert_eq!(set.insert(VertexId::from_dense(vertex)), twin.insert(vertex));
+                }
+                total.0.merge(&set);
+                total.1.extend(twin);
+            }
+            let mut found: Vec<u32> = total.0.iter().map(VertexId::dense).collect();
+            found.sort_unstable();
+            assert_eq!(found, total.1.iter().copied().collect::<Vec<_>>(), "round {round}");
+            assert_eq!(total.0.len(), found.len() as u64);
+        }
+    }
 }

@@ -111,6 +111,11 @@ impl ExpandPath {
     /// Moves results of the search into the output, as far as they are wanted; ends that lack the labels are dropped.
     fn take_found(&mut self, bound: &mut Bound, rows: &mut Vec<u32>, rows_max: usize) -> Try<()> {
         let walk = self.search.as_ref().and_then(Search::walk);
+        let room = self.found.ends.len().min(rows_max.saturating_sub(rows.len()));
+        rows.reserve(room);
+        if self.plan.keep_to {
+            self.ends.reserve(room);
+        }
         for at in 0..self.found.ends.len() {
             if rows.len() >= rows_max {
                 break;
@@ -264,6 +269,11 @@ impl FanOut for ExpandPath {
         self.ends.clear();
         self.lengths.clear();
         self.edges.clear();
+        true
+    }
+    fn end_run(&mut self) -> bool {
+        self.recycle();
+        self.bound = None;
         true
     }
     fn charged(&self) -> usize {

@@ -275,4 +275,8 @@ impl Breaker for Final {
             None => Progress::Done,
         })
     }
+    fn end_run(&mut self) -> bool {
+        (self.step, self.part, self.groups) = (FinalStep::Begin, None, None);
+        self.partial.forget()
+    }
 }

@@ -29,6 +29,10 @@ impl Shared {
     pub(super) fn part(&self, number: usize) -> &WaitingGroups {
         &self.parts.get_or_init(|| (0..PARTS).map(|_| Mutex::default()).collect())[number]
     }
+    /// Is there nothing in it, and was it never in parts?
+    fn is_empty(&self) -> bool {
+        self.parts.get().is_none() && self.whole.lock().is_empty() && self.aside.lock().is_empty()
+    }
     /// The groups that wait to be merged: of one part, or those that are whole.
     pub(super) fn waiting(&self, part: Option<usize>) -> &WaitingGroups {
         part.map_or(&*self.whole, |number| self.part(number))
@@ -141,6 +145,12 @@ pub(super) struct Partial {
 impl Partial {
     pub(super) fn new(plan: Arc<Grouping>, shared: Shared, has_twins: bool) -> Partial {
         Partial { plan, groups: None, shared, batches: 0, charged: 0, has_twins, aside: None }
+    }
+    /// Drops all groups; true if there is nothing of them elsewhere.
+    pub(super) fn forget(&mut self) -> bool {
+        (self.groups, self.aside) = (None, None);
+        (self.batches, self.charged) = (0, 0);
+        self.shared.is_empty()
     }
     /// Charges the present bytes of the groups; returns them as well.
     pub(super) fn charge_held(&mut self, turn: &mut Turn<'_, '_>) -> (Try<()>, usize) {

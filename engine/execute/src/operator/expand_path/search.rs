@@ -161,14 +161,25 @@ impl Search {
 
     /// Could [`Search::restart`] begin it anew?
     pub(super) fn is_restartable(&self) -> bool {
-        matches!(&self.form, Form::Trails(trails) if trails.is_restartable()) && self.excluded.is_none()
+        match &self.form {
+            Form::Reach(_) => true,
+            Form::Trails(trails) => trails.is_restartable(),
+            _ => false,
+        }
     }
 
     /// The same search from another vertex, in its memory, if its kind allows; else it is left as it is.
     pub(super) fn restart(&mut self, from: u32) -> Try<bool> {
-        let Form::Trails(trails) = &mut self.form else { return Ok(false) };
-        if self.excluded.is_some() || !trails.restart(from)? {
+        let is_begun = match &mut self.form {
+            Form::Reach(reach) => reach.restart(&[from]).map(|()| true)?,
+            Form::Trails(trails) => trails.restart(from)?,
+            _ => false,
+        };
+        if !is_begun {
             return Ok(false);
+        }
+        if self.excluded.is_some() {
+            self.excluded = Some(from);
         }
         if let Some(given) = &mut self.given {
             given.clear();
