@@ -130,8 +130,7 @@ impl<A: Adjacency> Reach<A> {
         self.ends_count = if is_end { self.level_end as u64 } else { 0 };
         self.drained = if is_end { 0 } else { self.level_end };
         let closes = self.closes && !self.sources.is_empty();
-        self.returns =
-            closes.then(|| Returns::new(&self.sources, self.hops.max, self.keep == Keep::Levels));
+        self.returns = closes.then(|| Returns::new(&self.sources, self.hops.max, self.keep == Keep::Levels));
         Ok(())
     }
 

@@ -54,18 +54,32 @@ impl Digit<'_> {
             Digit::Truths(truths, nulls) if nulls.is_empty() => {
                 append(key, width, numbers, |at| usize::from(truths[at]));
             }
-            Digit::Truths(truths, nulls) => append(key, width, numbers, |at| {
-                if nulls.contains(at) { null } else { usize::from(truths[at]) }
-            }),
+            Digit::Truths(truths, nulls) => {
+                append(
+                    key,
+                    width,
+                    numbers,
+                    |at| {
+                        if nulls.contains(at) { null } else { usize::from(truths[at]) }
+                    },
+                )
+            }
             Digit::Integers(values, low) => {
                 append(key, width, numbers, |at| values[at].wrapping_sub(*low) as usize);
             }
             Digit::Codes(codes, nulls) if nulls.is_empty() => {
                 append(key, width, numbers, |at| usize::from(codes[at]));
             }
-            Digit::Codes(codes, nulls) => append(key, width, numbers, |at| {
-                if nulls.contains(at) { null } else { usize::from(codes[at]) }
-            }),
+            Digit::Codes(codes, nulls) => {
+                append(
+                    key,
+                    width,
+                    numbers,
+                    |at| {
+                        if nulls.contains(at) { null } else { usize::from(codes[at]) }
+                    },
+                )
+            }
         }
     }
 }

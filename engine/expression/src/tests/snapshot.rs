@@ -103,7 +103,10 @@ fn label_tests_over_a_column_are_those_of_each_row() {
                 (0..rows.len()).map(|row| compiled.evaluate_row(rows, row, &scope)).collect();
             assert_eq!(column.is_err(), alone.is_err(), "{labels:?}");
             let (Ok(column), Ok(alone)) = (column, alone) else { continue };
-            assert!((0..rows.len()).all(|row| column.get(row).as_bool() == alone[row].as_bool()), "{labels:?}");
+            assert!(
+                (0..rows.len()).all(|row| column.get(row).as_bool() == alone[row].as_bool()),
+                "{labels:?}"
+            );
         }
     }
 }

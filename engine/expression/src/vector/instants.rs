@@ -35,7 +35,12 @@ pub(super) fn epoch(instant: &Node) -> Option<Epoch<'_>> {
 
 impl Epoch<'_> {
     /// A component of each instant; none where a row has no number, or one too far away.
-    pub(super) fn components(&self, units: &Operand<'_>, component: Component, rows: usize) -> Option<Column> {
+    pub(super) fn components(
+        &self,
+        units: &Operand<'_>,
+        component: Component,
+        rows: usize,
+    ) -> Option<Column> {
         let Column::Int(numbers, nulls) = units.column() else { return None };
         let mut found = ColumnBuilder::new();
         for at in (0..rows).map(|row| units.at(row)) {

@@ -60,7 +60,9 @@ impl Snapshot {
             let (here, behind) = left.split_at(len);
             left = behind;
             match self.locate(*first, PartName::Head)? {
-                Some((chunk, _)) => found.extend(here.iter().map(|vertex| chunk.labels(vertex.slot().into()))),
+                Some((chunk, _)) => {
+                    found.extend(here.iter().map(|vertex| chunk.labels(vertex.slot().into())))
+                }
                 None => found.extend(here.iter().map(|_| None)),
             }
         }
