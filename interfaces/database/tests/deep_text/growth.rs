@@ -37,20 +37,21 @@ fn time(part: &str, text: &str, database: &mut Database) -> (u64, String) {
 /// What grows too fast in one production.
 pub fn measure(part: &str, (name, text): Production, database: &mut Database, long: bool) -> Vec<String> {
     let sizes = if long { &SIZES[..] } else { &SIZES[..SIZES_SHORT] };
-    let mut before = None;
+    let mut before: Option<(usize, u64)> = None;
     for size in sizes {
         println!("ask {name} {size}");
-        let text = text(*size);
-        let (mut took, came) = time(part, &text, database);
+        let large = text(*size);
+        let (mut took, came) = time(part, &large, database);
         for _ in 1..TRIES {
-            let too_long = |before: u64| took as f64 > GROWTH_MAX * before.max(LEAST_NS) as f64;
-            if !before.is_some_and(too_long) {
-                break;
-            }
-            took = took.min(time(part, &text, database).0);
+            let too_long =
+                |(_, before): &&mut (usize, u64)| took as f64 > GROWTH_MAX * (*before).max(LEAST_NS) as f64;
+            let Some((smaller, before)) = before.as_mut().filter(too_long) else { break };
+            took = took.min(time(part, &large, database).0);
+            // Too little may have been seen of the smaller one: a thread that ends takes its time with it.
+            *before = time(part, &text(*smaller), database).0.max(*before);
         }
         println!("done {took} {came}");
-        if let Some(before) = before.replace(took) {
+        if let Some((_, before)) = before.replace((*size, took)) {
             let growth = took as f64 / before.max(LEAST_NS) as f64;
             if growth > GROWTH_MAX {
                 return vec![format!(
