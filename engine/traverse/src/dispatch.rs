@@ -5,6 +5,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::Machine;
 use crate::pipeline::{Stage, State};
+use crate::reduce::Reducing;
 use crate::step::{By, Name, Reduce, Step};
 use crate::traverser::Traverser;
 use foldhash::HashSet;
@@ -25,11 +26,18 @@ impl Machine {
             Step::Dedup { labels, by } => self.dedup(labels, by.as_ref(), state, traverser, out)?,
             Step::Range { low, high } => return Ok(range(*low, *high, state, traverser, out)),
             Step::Reduce(Reduce::Count) => count(state, &traverser)?,
+            Step::Reduce(reduce) => {
+                if !matches!(state, State::Reducing(_)) {
+                    *state = State::Reducing(Box::new(Reducing::new(*reduce)));
+                }
+                if let State::Reducing(reducing) = state {
+                    self.reduce(reducing, &traverser)?;
+                }
+            }
             Step::Inject { objects, first } => self.inject(objects, *first, state, traverser, out),
             Step::Tail(_)
             | Step::Sample { .. }
             | Step::Order(_)
-            | Step::Reduce(Reduce::Sum | Reduce::Min | Reduce::Max | Reduce::Mean)
             | Step::Fold(_)
             | Step::Tree { side: None, .. }
             | Step::Group { side: None, .. }
@@ -133,6 +141,14 @@ impl Machine {
             out.push(self.fresh(Object::Long(total)));
             return Ok(());
         }
+        if let Step::Reduce(_) = step {
+            if let State::Reducing(reducing) = std::mem::take(&mut stage.state)
+                && let Some(object) = reducing.finish()?
+            {
+                out.push(self.fresh(object));
+            }
+            return Ok(());
+        }
         let gathered = match std::mem::take(&mut stage.state) {
             State::Gathered(gathered) => gathered,
             other => {
@@ -145,7 +161,6 @@ impl Machine {
             Step::Tail(count) => tail(*count, gathered, out),
             Step::Sample { count, by } => self.sample(*count, by.as_ref(), gathered, out)?,
             Step::Order(keys) => out.extend(self.sorted(keys, gathered)?),
-            Step::Reduce(reduce) => self.reduce(*reduce, gathered, out)?,
             Step::Fold(seed) => self.fold(seed.as_ref(), gathered, out)?,
             Step::Group { side: None, grouping } => {
                 let mut groups = crate::ordered::Ordered::default();

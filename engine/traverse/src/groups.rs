@@ -5,18 +5,17 @@ use crate::convert::elements_of;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::Machine;
-use crate::number::{Arithmetic, Number, calculate, counted, times};
+use crate::number::{Number, counted};
 use crate::operate::operate;
 use crate::ordered::Ordered;
+use crate::reduce::Reducing;
 use crate::step::{Body, By, Reduce, SortBy};
 use crate::traverser::Traverser;
 use foldhash::HashMap;
 use gremlin::object::ReferenceKind;
-use gremlin::{Decimal, Object, Token};
-use model::ExactSum;
+use gremlin::{Object, Token};
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 impl Machine {
     pub(crate) fn add_to_group(
@@ -73,26 +72,18 @@ impl Machine {
         Ok(())
     }
 
-    /// One object of all that were gathered; none of nothing but for a count.
-    pub(crate) fn reduce(
-        &self,
-        reduce: Reduce,
-        gathered: Vec<Traverser>,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
-        let all: Vec<(Object, u64)> = gathered.into_iter().map(|one| (one.object, one.bulk)).collect();
-        if let Some(object) = self.reduced(reduce, &all)? {
-            out.push(self.fresh(object));
-        }
-        Ok(())
-    }
-
     /// One object of many; of elements the least and the greatest are those by their ids.
     fn reduced(&self, reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<Object>> {
-        let ids = ElementIds::of(self);
-        let found = reduced(reduce, all, &ids)?;
+        let (mut reducing, ids) = (Reducing::new(reduce), ElementIds::of(self));
+        all.iter().try_for_each(|(object, times_there)| reducing.add(object, *times_there, &ids))?;
         ids.end()?;
-        Ok(found)
+        reducing.finish()
+    }
+    /// Takes a traverser into the reduction of a step.
+    pub(crate) fn reduce(&self, reducing: &mut Reducing, traverser: &Traverser) -> Outcome<()> {
+        let ids = ElementIds::of(self);
+        reducing.add(&traverser.object, traverser.bulk, &ids)?;
+        ids.end()
     }
 
     pub(crate) fn sorted(&self, keys: &[SortBy], gathered: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
@@ -266,125 +257,6 @@ fn unrolled(gathered: Vec<Traverser>) -> Outcome<Vec<Object>> {
         return Err(TraverseError::Limit(format!("fold makes a list of more than {COLLECTION_MAX} objects")));
     }
     Ok(gathered.into_iter().flat_map(|one| std::iter::repeat_n(one.object, one.bulk as usize)).collect())
-}
-
-/// One object of many, each with its multiplicity.
-fn reduced(reduce: Reduce, all: &[(Object, u64)], ids: &dyn IdOrder) -> Outcome<Option<Object>> {
-    if reduce == Reduce::Count {
-        let total = all.iter().try_fold(0, |total, (_, count)| counted(total, *count))?;
-        return Ok(Some(Object::Long(total)));
-    }
-    let known = || all.iter().filter(|(object, _)| *object != Object::Null);
-    let nothing = if all.is_empty() { None } else { Some(Object::Null) };
-    match reduce {
-        Reduce::Min => Ok(best(known(), Ordering::Less, ids).or(nothing)),
-        Reduce::Max => Ok(best(known(), Ordering::Greater, ids).or(nothing)),
-        Reduce::Sum => {
-            if let Some(sum) = float_sum(known()) {
-                return Ok(Some(sum));
-            }
-            let mut sum: Option<Object> = None;
-            for (object, count) in known() {
-                let part = times("sum", object, *count)?;
-                sum = Some(match sum {
-                    Some(sum) => calculate("sum", Arithmetic::Add, &sum, &part)?,
-                    None => checked(part)?,
-                });
-            }
-            Ok(sum.or(nothing))
-        }
-        _ => mean(known()).map(|mean| mean.or(nothing)),
-    }
-}
-
-/// The exact sum, where all are whole numbers and floats, and some are floats: rounded once, to the widest of them.
-fn float_sum<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Option<Object> {
-    let (mut sum, mut width, mut has_float) = (ExactSum::default(), 32, false);
-    for (object, count) in all {
-        match Number::of(object)? {
-            Number::Float(number, bits) => {
-                sum.add_times(number, *count);
-                width = width.max(bits);
-                has_float = true;
-            }
-            Number::Whole(number, bits) if bits <= 64 => {
-                sum.add_integer(number.checked_mul(i128::from(*count))?);
-                width = if bits > 32 { 64 } else { width };
-            }
-            Number::Whole(..) | Number::Decimal(_) => return None,
-        }
-    }
-    let (sum, narrow) = (sum.value(), sum.value() as f32);
-    has_float.then_some(match width {
-        32 if !narrow.is_infinite() || sum.is_infinite() => Object::Float(narrow),
-        _ => Object::Double(sum),
-    })
-}
-
-fn checked(object: Object) -> Outcome<Object> {
-    match Number::of(&object) {
-        Some(_) => Ok(object),
-        None => {
-            Err(TraverseError::step("sum", format!("{object} is a {}, not a number", object.type_name())))
-        }
-    }
-}
-
-fn best<'a>(
-    all: impl Iterator<Item = &'a (Object, u64)>,
-    wanted: Ordering,
-    ids: &dyn IdOrder,
-) -> Option<Object> {
-    let mut best: Option<&Object> = None;
-    for (object, _) in all {
-        // NaN is passed over where there is a number
-        let is_nan = |object: &Object| Number::of(object).is_some_and(Number::is_nan);
-        best = match best {
-            None => Some(object),
-            Some(known) if is_nan(known) && !is_nan(object) => Some(object),
-            Some(_) if is_nan(object) => best,
-            Some(known) if order_by_ids(object, known, ids) == wanted => Some(object),
-            known => known,
-        };
-    }
-    best.cloned()
-}
-
-fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Object>> {
-    let (mut sum, mut count, mut decimal) = (None::<Object>, 0, false);
-    let mut exact = ExactSum::default();
-    for (object, times_there) in all {
-        let wide = match Number::of(object) {
-            Some(Number::Whole(number, 128)) => {
-                decimal = true;
-                Object::BigDecimal(Arc::new(Decimal { unscaled: number, scale: 0 }))
-            }
-            Some(Number::Decimal(_)) => {
-                decimal = true;
-                object.clone()
-            }
-            Some(number) => {
-                exact.add_times(number.as_f64(), *times_there);
-                Object::Double(number.as_f64())
-            }
-            None => {
-                let message = format!("{object} is a {}, not a number", object.type_name());
-                return Err(TraverseError::step("mean", message));
-            }
-        };
-        let part = times("mean", &wide, *times_there)?;
-        sum = Some(match sum {
-            Some(sum) => calculate("mean", Arithmetic::Add, &sum, &part)?,
-            None => part,
-        });
-        count = counted(count, *times_there)?;
-    }
-    let Some(sum) = sum else { return Ok(None) };
-    if !decimal {
-        return Ok(Some(Object::Double(exact.value() / count as f64)));
-    }
-    let count = Object::BigDecimal(Arc::new(Decimal { unscaled: i128::from(count), scale: 0 }));
-    calculate("mean", Arithmetic::Divide, &sum, &count).map(Some)
 }
 
 /// A reduction of one object's elements.

@@ -48,6 +48,7 @@ mod operate;
 mod ordered;
 mod profile;
 mod projections;
+mod reduce;
 mod save;
 mod scans;
 mod services;

@@ -9,6 +9,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::extent;
 use crate::limits::{MERGE_FROM, TRAVERSERS_MAX};
 use crate::machine::Machine;
+use crate::reduce::Reducing;
 use crate::step::{Body, Name, Step};
 use crate::traverser::Traverser;
 use foldhash::{HashMap, HashMapExt, HashSet};
@@ -31,6 +32,8 @@ pub(crate) enum State {
     Counted(u64),
     /// How many were counted by `count`.
     Total(i64),
+    /// A reduction so far.
+    Reducing(Box<Reducing>),
     /// Gathered traversers.
     Gathered(Vec<Traverser>),
     /// Whether it has answered.
@@ -46,7 +49,7 @@ impl State {
     fn size(&self) -> usize {
         match self {
             State::Nothing | State::Counted(_) | State::Total(_) | State::Done => 0,
-            State::Scan(..) => 1,
+            State::Scan(..) | State::Reducing(_) => 1,
             State::Seen(seen) => seen.len(),
             State::Gathered(gathered) => gathered.len(),
             State::Branches(branches) => branches.iter().map(Pipeline::waiting).sum(),
