@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 /// A reduction so far.
 pub(crate) struct Reducing {
-    form: Form,
+    form: ReducingForm,
     /// Something came, be it null.
     is_begun: bool,
 }
 
-enum Form {
+enum ReducingForm {
     Count(i64),
-    Sum(Box<Sum>),
-    Mean(Box<Mean>),
+    Sum(Box<NumberSum>),
+    Mean(Box<NumberMean>),
     /// The best, where one that compares so is better.
     Best(Option<Object>, Ordering),
 }
@@ -31,11 +31,11 @@ impl Reducing {
     /// Of nothing.
     pub(crate) fn new(reduce: Reduce) -> Reducing {
         let form = match reduce {
-            Reduce::Count => Form::Count(0),
-            Reduce::Sum => Form::Sum(Box::default()),
-            Reduce::Mean => Form::Mean(Box::default()),
-            Reduce::Min => Form::Best(None, Ordering::Less),
-            Reduce::Max => Form::Best(None, Ordering::Greater),
+            Reduce::Count => ReducingForm::Count(0),
+            Reduce::Sum => ReducingForm::Sum(Box::default()),
+            Reduce::Mean => ReducingForm::Mean(Box::default()),
+            Reduce::Min => ReducingForm::Best(None, Ordering::Less),
+            Reduce::Max => ReducingForm::Best(None, Ordering::Greater),
         };
         Reducing { form, is_begun: false }
     }
@@ -45,7 +45,7 @@ impl Reducing {
     /// The reduction has none, whatever comes behind.
     pub(crate) fn add(&mut self, object: &Object, times_there: u64, ids: &dyn IdOrder) -> Outcome<()> {
         self.is_begun = true;
-        if let Form::Count(total) = &mut self.form {
+        if let ReducingForm::Count(total) = &mut self.form {
             *total = counted(*total, times_there)?;
             return Ok(());
         }
@@ -53,10 +53,10 @@ impl Reducing {
             return Ok(());
         }
         match &mut self.form {
-            Form::Count(_) => Ok(()),
-            Form::Sum(sum) => sum.add(object, times_there),
-            Form::Mean(mean) => mean.add(object, times_there),
-            Form::Best(best, wanted) => {
+            ReducingForm::Count(_) => Ok(()),
+            ReducingForm::Sum(sum) => sum.add(object, times_there),
+            ReducingForm::Mean(mean) => mean.add(object, times_there),
+            ReducingForm::Best(best, wanted) => {
                 if best.as_ref().is_none_or(|known| is_better(object, known, *wanted, ids)) {
                     *best = Some(object.clone());
                 }
@@ -71,10 +71,10 @@ impl Reducing {
     pub(crate) fn finish(self) -> Outcome<Option<Object>> {
         let nothing = self.is_begun.then_some(Object::Null);
         let found = match self.form {
-            Form::Count(total) => Some(Object::Long(total)),
-            Form::Sum(sum) => sum.finish()?,
-            Form::Mean(mean) => mean.finish()?,
-            Form::Best(best, _) => best,
+            ReducingForm::Count(total) => Some(Object::Long(total)),
+            ReducingForm::Sum(sum) => sum.finish()?,
+            ReducingForm::Mean(mean) => mean.finish()?,
+            ReducingForm::Best(best, _) => best,
         };
         Ok(found.or(nothing))
     }
@@ -90,7 +90,7 @@ fn is_better(object: &Object, known: &Object, wanted: Ordering, ids: &dyn IdOrde
     }
 }
 
-struct Sum {
+struct NumberSum {
     /// None once something came that is neither a float nor a whole number of 64 bits at most.
     exact: Option<ExactFloats>,
     in_turn: Outcome<Option<Object>>,
@@ -105,13 +105,13 @@ struct ExactFloats {
     is_wide: bool,
 }
 
-impl Default for Sum {
-    fn default() -> Sum {
-        Sum { exact: Some(ExactFloats::default()), in_turn: Ok(None) }
+impl Default for NumberSum {
+    fn default() -> NumberSum {
+        NumberSum { exact: Some(ExactFloats::default()), in_turn: Ok(None) }
     }
 }
 
-impl Sum {
+impl NumberSum {
     fn add(&mut self, object: &Object, times_there: u64) -> Outcome<()> {
         if self.exact.as_mut().is_some_and(|exact| exact.add(object, times_there).is_none()) {
             self.exact = None;
@@ -176,14 +176,14 @@ fn checked(object: Object) -> Outcome<Object> {
 }
 
 #[derive(Default)]
-struct Mean {
+struct NumberMean {
     sum: Option<Object>,
     count: i64,
     has_decimal: bool,
     exact: ExactSum,
 }
 
-impl Mean {
+impl NumberMean {
     fn add(&mut self, object: &Object, times_there: u64) -> Outcome<()> {
         let wide = match Number::of(object) {
             Some(Number::Whole(number, 128)) => {
