@@ -6,7 +6,7 @@ use crate::limits::COLLECTION_MAX;
 use crate::machine::Machine;
 use crate::pipeline::{Stage, State};
 use crate::reduce::Reducing;
-use crate::step::{By, Name, Reduce, Step};
+use crate::step::{By, Name, Step};
 use crate::traverser::Traverser;
 use foldhash::HashSet;
 use gremlin::Object;
@@ -25,7 +25,6 @@ impl Machine {
         match step {
             Step::Dedup { labels, by } => self.dedup(labels, by.as_ref(), state, traverser, out)?,
             Step::Range { low, high } => return Ok(range(*low, *high, state, traverser, out)),
-            Step::Reduce(Reduce::Count) => count(state, &traverser)?,
             Step::Reduce(reduce) => {
                 if !matches!(state, State::Reducing(_)) {
                     *state = State::Reducing(Box::new(Reducing::new(*reduce)));
@@ -133,20 +132,12 @@ impl Machine {
         if let Step::Union(_) | Step::Choose { .. } = step {
             return self.flush_branches(matches!(step, Step::Union(_)), stage, out);
         }
-        if let Step::Reduce(Reduce::Count) = step {
-            let total = match std::mem::take(&mut stage.state) {
-                State::Total(total) => total,
-                _ => 0,
+        if let Step::Reduce(reduce) = step {
+            let reducing = match std::mem::take(&mut stage.state) {
+                State::Reducing(reducing) => *reducing,
+                _ => Reducing::new(*reduce),
             };
-            out.push(self.fresh(Object::Long(total)));
-            return Ok(());
-        }
-        if let Step::Reduce(_) = step {
-            if let State::Reducing(reducing) = std::mem::take(&mut stage.state)
-                && let Some(object) = reducing.finish()?
-            {
-                out.push(self.fresh(object));
-            }
+            out.extend(reducing.finish()?.map(|object| self.fresh(object)));
             return Ok(());
         }
         let gathered = match std::mem::take(&mut stage.state) {
@@ -269,16 +260,6 @@ fn keep(holds: bool, traverser: Traverser, out: Out<'_>) {
     if holds {
         out.push(traverser);
     }
-}
-
-/// Counts a traverser: none is kept.
-fn count(state: &mut State, traverser: &Traverser) -> Outcome<()> {
-    let before = match state {
-        State::Total(total) => *total,
-        _ => 0,
-    };
-    *state = State::Total(crate::number::counted(before, traverser.bulk)?);
-    Ok(())
 }
 
 fn gather(state: &mut State, traverser: Traverser) -> Outcome<()> {

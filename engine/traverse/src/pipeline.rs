@@ -30,8 +30,6 @@ pub(crate) enum State {
     Seen(HashSet<Keyed>),
     /// How many were seen.
     Counted(u64),
-    /// How many were counted by `count`.
-    Total(i64),
     /// A reduction so far.
     Reducing(Box<Reducing>),
     /// Gathered traversers.
@@ -48,7 +46,7 @@ impl State {
     /// How many objects it holds, roughly.
     fn size(&self) -> usize {
         match self {
-            State::Nothing | State::Counted(_) | State::Total(_) | State::Done => 0,
+            State::Nothing | State::Counted(_) | State::Done => 0,
             State::Scan(..) | State::Reducing(_) => 1,
             State::Seen(seen) => seen.len(),
             State::Gathered(gathered) => gathered.len(),
