@@ -7,6 +7,7 @@ pub mod ledger;
 pub(crate) mod meter;
 pub(crate) mod pace;
 pub mod service;
+pub mod sorting;
 pub(crate) mod stats;
 pub(crate) mod stride;
 pub mod tablets;

@@ -69,7 +69,7 @@ mod pipeline;
 pub mod runtime;
 pub mod stepped;
 
-pub use accounting::{accounts, ledger, service, tablets, watch};
+pub use accounting::{accounts, ledger, service, sorting, tablets, watch};
 pub use graphs::{context, graph, operator, policy};
 pub use queries::{handle, profile};
 pub use terms::{limits, message, root, rules, waker};

@@ -9,8 +9,8 @@ use dataflow::{
     Context, Fault, Flow, GraphBuilder, Operator, Outcome, QueryHandle, QueryOptions, Root, RootStatus,
     Route, Runtime, RuntimeOptions, VertexNo, VertexOptions,
 };
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// An operator made of closures.
@@ -139,40 +139,6 @@ fn a_limit_does_not_cancel_what_must_finish() {
         assert_eq!(written == 20_000, must_finish, "{written}");
     }
     census.wait_empty("messages");
-}
-
-/// An operator may ask whether its own query has ended. What the graph holds by that was never given back: the graph kept the query, and
-/// the query its graph. So a database stayed locked by a query that had ended.
-#[test]
-fn a_graph_that_asks_for_its_own_end_is_given_back() {
-    let held = Arc::new(());
-    for begins in [false, true] {
-        let runtime = runtime(2);
-        let census = Census::default();
-        let mut graph = GraphBuilder::new();
-        let ended: Arc<OnceLock<Arc<dyn Fn() -> bool + Send + Sync>>> = Arc::default();
-        let (asks, kept) = (ended.clone(), held.clone());
-        let source = source(&mut graph, 10, &census, VertexOptions::source());
-        let ask = graph.vertex("Ask", VertexOptions::default(), move |_| {
-            let (asks, _kept) = (asks.clone(), kept.clone());
-            let receive = move |rows: Rows, context: &mut Context<'_, Rows>| {
-                let _ = asks.get().map(|ended| ended());
-                forward(rows, context)
-            };
-            Box::new(Closure { receive, resume: nothing, complete: nothing })
-        });
-        graph.connect(source, 0, ask, 0, Route::Spread);
-        graph.output(ask);
-        let mut handle = one_row(graph, &runtime);
-        let _ = ended.set(handle.ended());
-        if begins {
-            assert_eq!(drain(&mut handle).len(), 10);
-        }
-        handle.cancel("the test ends it");
-        assert!(ended.get().unwrap()());
-        drop((handle, ended, runtime));
-        assert_eq!(Arc::strong_count(&held), 1, "begins: {begins}");
-    }
 }
 
 #[test]

@@ -41,11 +41,11 @@ mod stream;
 mod turn;
 
 pub use access::{Access, Counters};
-pub use dataflow::watch;
 pub use dataflow::{
     AccountOptions, AccountRoom, AccountUsage, AccountedBytes, Action, Level, QueryId, QueryInfo, Root,
     RootHandle, RootStatus, Rule, TabletInfo, TabletMove, TabletNo, TenantNo, Threshold, UserNo,
 };
+pub use dataflow::{sorting, watch};
 pub use error::ExecuteError;
 pub use execution::{Credit, ExecuteOptions, Execution, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared, Ready};
 pub use expression::Parameters;

@@ -9,7 +9,7 @@ use crate::result::ResultStream;
 use crate::rows::Rows;
 use dataflow::{Context, Flow, Operator, Outcome, Runtime};
 use model::{Batch, Column, Nulls};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The result of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +22,7 @@ pub enum Turned {
     Done,
 }
 
-/// Tells whether a program's query has ended; set as soon as it is submitted. A program whose turn may take long checks it on the way.
-pub type Ended = OnceLock<Arc<dyn Fn() -> bool + Send + Sync>>;
-
-/// Work in turns, each far shorter than a quota, or with a check of [`Ended`] in between.
+/// Work in turns, each far shorter than a quota, or counted on the way (see [`dataflow::watch`]).
 pub trait Program: Send {
     /// The next turn.
     ///
@@ -34,6 +31,10 @@ pub trait Program: Send {
     fn turn(&mut self) -> Result<Turned, dataflow::Failure>;
     /// Bytes it holds, roughly.
     fn bytes(&self) -> usize;
+    /// The query is over: drops a part of what it holds; true if more is left.
+    fn drop_some(&mut self) -> bool {
+        false
+    }
 }
 
 /// Turns after which the bytes held are charged.
@@ -82,6 +83,9 @@ impl Operator<Rows> for Running {
         }
         Ok(Flow::Ready)
     }
+    fn drop_some(&mut self) -> bool {
+        self.program.as_mut().is_some_and(|program| program.drop_some())
+    }
 }
 
 impl Execution {
@@ -91,7 +95,7 @@ impl Execution {
     /// None today; a runtime that is closing ends the stream with one.
     pub fn start_program(
         runtime: &Runtime<Rows>,
-        (program, ended): (Box<dyn Program>, &Ended),
+        program: Box<dyn Program>,
         access: Access,
         options: ExecuteOptions,
     ) -> Result<ResultStream, ExecuteError> {
@@ -99,8 +103,6 @@ impl Execution {
         let make = |program| Running { program, charged: 0, turns: 0 };
         let (handle, run) =
             Execution::start_source(runtime, ("Program", effects), (program, make), access, options)?;
-        // it is submitted once, so nobody has set this
-        let _ = ended.set(handle.ended());
         Ok(ResultStream::new(handle, Arc::from(vec!["count".into()]), vec![0], 1, run))
     }
 }

@@ -8,9 +8,10 @@
 //! Cost: count, sum, avg, min and max hold a few words; the others hold their values, DISTINCT a hash set.
 
 use super::error::EvalError;
-use super::metered;
+
 use super::operators;
 use super::segments::Segments;
+use dataflow::sorting::sorted;
 use model::batch::Carried;
 use model::compare::total_order;
 use model::{Column, Value};
@@ -407,7 +408,7 @@ fn standard_deviation(numbers: &[f64], sample: bool) -> f64 {
 }
 
 fn percentile_cont(values: &[Value], percentile: Option<f64>) -> Result<Value, EvalError> {
-    let numbers = metered::sorted(values.iter().filter_map(operators::as_float).collect(), f64::total_cmp)?;
+    let numbers = sorted(values.iter().filter_map(operators::as_float).collect(), f64::total_cmp)?;
     let (Some(last), Some(percentile)) = (numbers.len().checked_sub(1), percentile) else {
         return Ok(Value::Null);
     };
@@ -418,7 +419,7 @@ fn percentile_cont(values: &[Value], percentile: Option<f64>) -> Result<Value, E
 }
 
 fn percentile_disc(values: Vec<Value>, percentile: Option<f64>) -> Result<Value, EvalError> {
-    let mut values = metered::sorted(values, total_order)?;
+    let mut values = sorted(values, total_order)?;
     let Some(percentile) = percentile.filter(|_| !values.is_empty()) else {
         return Ok(Value::Null);
     };

@@ -5,7 +5,6 @@ use super::error::EvalError;
 use dataflow::watch::{LoopBytes, spend};
 use model::nested::extent_of;
 use model::{Column, Value};
-use std::cmp::Ordering;
 
 /// Bytes of text that are gone through in about the time of one unit of work.
 const TEXT_BYTES_PER_UNIT: usize = 64;
@@ -180,52 +179,6 @@ pub(super) fn list(count: usize, values: impl Iterator<Item = Value>) -> Result<
     Ok(Value::try_list(copied)?)
 }
 
-/// Values that are sorted in one go, before what was sorted is merged.
-const RUN_VALUES: usize = 16 << 10;
-
-/// Sorts values, those that are equal in the order in which they came: a run at a time, then two and two merged until one is left.
-///
-/// # Errors
-/// The query is over, or has no bytes left.
-pub(super) fn sorted<T>(values: Vec<T>, order: impl Fn(&T, &T) -> Ordering) -> Result<Vec<T>, EvalError> {
-    let mut hold = LoopBytes::default();
-    hold.grow((values.len() * size_of::<T>()) as u64)?;
-    let (mut runs, mut values) = (Vec::new(), values.into_iter().peekable());
-    while values.peek().is_some() {
-        let mut run: Vec<T> = values.by_ref().take(RUN_VALUES).collect();
-        elements(run.len())?;
-        run.sort_by(&order);
-        runs.push(run);
-    }
-    while runs.len() > 1 {
-        let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
-        let mut pairs = runs.into_iter();
-        while let Some(one) = pairs.next() {
-            merged.push(match pairs.next() {
-                Some(other) => merge(one, other, &order)?,
-                None => one,
-            });
-        }
-        runs = merged;
-    }
-    Ok(runs.pop().unwrap_or_default())
-}
-
-fn merge<T>(one: Vec<T>, other: Vec<T>, order: impl Fn(&T, &T) -> Ordering) -> Result<Vec<T>, EvalError> {
-    let mut merged = Vec::with_capacity(one.len() + other.len());
-    let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
-    while let (Some(a), Some(b)) = (one.peek(), other.peek()) {
-        if merged.len().is_multiple_of(ELEMENTS_PER_LOOK) {
-            elements(ELEMENTS_PER_LOOK)?;
-        }
-        let next = if order(a, b).is_le() { one.next() } else { other.next() };
-        merged.extend(next);
-    }
-    merged.extend(one);
-    merged.extend(other);
-    Ok(merged)
-}
-
 /// Elements that are copied in one go.
 const ELEMENTS_PER_LOOK: usize = 4_096;
 
@@ -234,19 +187,6 @@ mod tests {
     use super::*;
     use dataflow::watch::{Limited, enter};
     use std::time::Duration;
-    use world::chance::Chance;
-
-    /// The obvious twin: the library's own sort.
-    #[test]
-    fn values_are_sorted_as_the_library_sorts_them() {
-        let mut chance = Chance::seeded(7);
-        for count in [0, 1, 2, RUN_VALUES - 1, RUN_VALUES, RUN_VALUES + 1, 3 * RUN_VALUES + 5] {
-            let values: Vec<(u64, usize)> = (0..count).map(|at| (chance.below(100), at)).collect();
-            let mut twin = values.clone();
-            twin.sort_by_key(|value| value.0);
-            assert_eq!(sorted(values, |a, b| a.0.cmp(&b.0)).unwrap(), twin, "{count}");
-        }
-    }
 
     #[test]
     fn texts_are_changed_piece_by_piece_as_they_are_whole() {
@@ -256,9 +196,8 @@ mod tests {
     }
 
     #[test]
-    fn sorting_and_changing_end_with_the_query() {
+    fn changing_ends_with_the_query() {
         let _entered = enter(Limited::new(Duration::ZERO, u64::MAX));
-        assert!(sorted((0..1_000_000).rev().collect(), |a: &i64, b| a.cmp(b)).is_err());
         assert!(in_pieces(&"a".repeat(16 << 20), str::to_uppercase).is_err());
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const WARM_FACTS: usize = 16;
 /// Words of consequences that wait to be written down before a block is cut short.
 pub(crate) const BLOCK_WORDS: usize = 1 << 14;
 /// Facts read, or cache lines of text made, between two checks from inside a rule.
-pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 14;
+pub(crate) const LOOK_EVERY_TURNS: u64 = 1 << 11;
 /// Bytes of a value of the table beside its content: itself and its slot.
 pub(crate) const VALUE_BYTES: usize = 40;
 /// Literals of a reduced program that is kept for the next question: a longer one is reduced anew each time.

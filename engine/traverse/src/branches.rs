@@ -6,22 +6,26 @@ use crate::limits::{ROUNDS_MAX, TRAVERSERS_MAX};
 use crate::machine::Machine;
 use crate::pipeline::{Pipeline, Stage, State, merge};
 use crate::step::{Body, ChooseBy, Pick, Repeat, Until};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser, Traversers};
+use execute::watch;
 use gremlin::Object;
-use std::collections::VecDeque;
 
 /// The rounds of a `repeat`.
 pub(crate) struct Rounds {
     body: Pipeline,
     /// Still to go this round.
-    now: VecDeque<Traverser>,
+    now: Traversers,
     /// To go the next round.
-    next: VecDeque<Traverser>,
+    next: Traversers,
 }
 
 impl Rounds {
     pub(crate) fn waiting(&self) -> usize {
         self.now.len() + self.next.len() + self.body.waiting()
+    }
+    /// Drops a part; true if more is left.
+    pub(crate) fn drop_some(&mut self) -> bool {
+        self.now.drop_some() || self.next.drop_some() || self.body.drop_some()
     }
     pub(crate) fn has_work(&self) -> bool {
         !self.now.is_empty() || !self.next.is_empty() || !self.body.is_idle()
@@ -30,12 +34,12 @@ impl Rounds {
 
 impl Machine {
     /// Gives a batch to each branch and takes its results.
-    pub(crate) fn union(&self, bodies: &[Body], stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
-        let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
+    pub(crate) fn union(&self, bodies: &[Body], stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
+        let batch = take(&mut stage.queue, self.batch);
         let branches = branches_of(&mut stage.state, bodies.iter());
         for branch in branches {
             batch.iter().for_each(|traverser| branch.push(traverser.clone()));
-            out.extend(branch.drain(self)?);
+            out.append(branch.drain(self)?)?;
         }
         Ok(())
     }
@@ -46,9 +50,9 @@ impl Machine {
         by: &ChooseBy,
         (options, all): (&[(Pick, Body)], bool),
         stage: &mut Stage,
-        out: &mut Vec<Traverser>,
+        out: Out<'_>,
     ) -> Outcome<()> {
-        let batch: Vec<Traverser> = take(&mut stage.queue, self.batch);
+        let batch = take(&mut stage.queue, self.batch);
         for traverser in batch {
             let chosen = self.chosen(by, (options, all), &traverser)?;
             let branches = branches_of(&mut stage.state, options.iter().map(|(_, body)| body));
@@ -58,7 +62,7 @@ impl Machine {
                 out.push(traverser);
             }
             for branch in branches.iter_mut() {
-                out.extend(branch.drain(self)?);
+                out.append(branch.drain(self)?)?;
             }
         }
         Ok(())
@@ -108,76 +112,65 @@ impl Machine {
     }
 
     /// The results that the branches gathered.
-    pub(crate) fn flush_branches(
-        &self,
-        always: bool,
-        stage: &mut Stage,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    pub(crate) fn flush_branches(&self, always: bool, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         if let State::Branches(branches) = &mut stage.state {
             for branch in branches.iter_mut().filter(|branch| always || branch.was_given()) {
                 while let Some(some) = branch.next(self)? {
-                    out.extend(some);
+                    out.append(some)?;
                 }
             }
         }
         Ok(())
     }
 
-    pub(crate) fn coalesce(
-        &self,
-        bodies: &[Body],
-        traverser: Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    pub(crate) fn coalesce(&self, bodies: &[Body], traverser: Traverser, out: Out<'_>) -> Outcome<()> {
         for body in bodies {
             let found = self.run(body, Traverser { bulk: 1, ..traverser.clone() })?;
             if !found.is_empty() {
-                self.flat(&traverser, found, out);
-                return Ok(());
+                return self.flat(&traverser, found, out);
             }
         }
         Ok(())
     }
 
-    pub(crate) fn optional(
-        &self,
-        body: &Body,
-        traverser: Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    pub(crate) fn optional(&self, body: &Body, traverser: Traverser, out: Out<'_>) -> Outcome<()> {
         let found = self.run(body, traverser.clone())?;
         if found.is_empty() {
-            out.push(traverser)
+            out.push(traverser);
         } else {
-            out.extend(found)
+            out.append(found)?;
         }
         Ok(())
     }
 
     /// Objects found for a traverser: each the next of its way.
-    pub(crate) fn flat(&self, traverser: &Traverser, found: Vec<Traverser>, out: &mut Vec<Traverser>) {
+    pub(crate) fn flat(&self, traverser: &Traverser, found: Traversers, out: Out<'_>) -> Outcome<()> {
         for end in found {
+            watch::spend(1)?;
             let mut next = traverser.to(end.object, self.keeps_path);
             next.bulk = next.bulk.saturating_mul(end.bulk);
             next.sack = end.sack;
             out.push(next);
         }
+        Ok(())
     }
 
     /// A turn of a `repeat`: new arrivals, or a batch of the current round.
-    pub(crate) fn round(&self, repeat: &Repeat, stage: &mut Stage, out: &mut Vec<Traverser>) -> Outcome<()> {
+    pub(crate) fn round(&self, repeat: &Repeat, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
         if !matches!(stage.state, State::Rounds(_)) {
-            let rounds =
-                Rounds { body: Pipeline::new(&repeat.body), now: VecDeque::new(), next: VecDeque::new() };
+            let rounds = Rounds {
+                body: Pipeline::new(&repeat.body),
+                now: Traversers::default(),
+                next: Traversers::default(),
+            };
             stage.state = State::Rounds(Box::new(rounds));
         }
         let State::Rounds(rounds) = &mut stage.state else { return Ok(()) };
         let gathers = repeat.body.waits();
         // a body that gathers waits for all that can arrive
         if gathers {
-            let arrived: Vec<Traverser> = stage.queue.drain(..).collect();
-            for traverser in arrived {
+            for traverser in std::mem::take(&mut stage.queue) {
+                watch::spend(1)?;
                 self.enter(repeat, traverser, &mut rounds.now, out)?;
             }
         } else if !stage.queue.is_empty() {
@@ -191,22 +184,17 @@ impl Machine {
         }
         if rounds.now.is_empty() {
             rounds.now = std::mem::take(&mut rounds.next);
-            merge(&mut rounds.now, self);
+            merge(&mut rounds.now, self)?;
             rounds.body.count_anew();
         }
         self.go_round(repeat, rounds, gathers, out)
     }
 
-    fn go_round(
-        &self,
-        repeat: &Repeat,
-        rounds: &mut Rounds,
-        gathers: bool,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
-        let batch = take(&mut rounds.now, if gathers { usize::MAX } else { self.batch });
+    fn go_round(&self, repeat: &Repeat, rounds: &mut Rounds, gathers: bool, out: Out<'_>) -> Outcome<()> {
+        let mut batch =
+            if gathers { std::mem::take(&mut rounds.now) } else { take(&mut rounds.now, self.batch) };
         // What a reduction in the body gives has gone as many rounds as what it was made of; or nothing would ever end `times`.
-        let gone = batch.first().map(|traverser| traverser.loops.clone()).unwrap_or_default();
+        let gone = batch.first_mut().map(|traverser| traverser.loops.clone()).unwrap_or_default();
         let done = if repeat.body.gathers {
             self.run_all(&repeat.body, batch)?
         } else {
@@ -214,6 +202,7 @@ impl Machine {
             rounds.body.drain(self)?
         };
         for mut traverser in done {
+            watch::spend(1)?;
             if traverser.loops.len() < gone.len() {
                 traverser.loops.clone_from(&gone);
             }
@@ -228,25 +217,13 @@ impl Machine {
     }
 
     /// A traverser that has not gone a round yet.
-    fn enter(
-        &self,
-        repeat: &Repeat,
-        mut traverser: Traverser,
-        now: &mut VecDeque<Traverser>,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    fn enter(&self, repeat: &Repeat, mut traverser: Traverser, now: Out<'_>, out: Out<'_>) -> Outcome<()> {
         traverser.loops.push((repeat.name.clone(), 0));
         self.before(repeat, traverser, now, out)
     }
 
     /// The conditions that are tested before the body.
-    fn before(
-        &self,
-        repeat: &Repeat,
-        traverser: Traverser,
-        queue: &mut VecDeque<Traverser>,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    fn before(&self, repeat: &Repeat, traverser: Traverser, queue: Out<'_>, out: Out<'_>) -> Outcome<()> {
         if let Some((until, true)) = &repeat.until
             && self.is_over(until, &traverser)?
         {
@@ -258,18 +235,12 @@ impl Machine {
         {
             out.push(outside(traverser.clone()));
         }
-        queue.push_back(traverser);
+        queue.push(traverser);
         Ok(())
     }
 
     /// A traverser that has gone a round.
-    fn leave(
-        &self,
-        repeat: &Repeat,
-        mut traverser: Traverser,
-        next: &mut VecDeque<Traverser>,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    fn leave(&self, repeat: &Repeat, mut traverser: Traverser, next: Out<'_>, out: Out<'_>) -> Outcome<()> {
         match traverser.loops.last_mut() {
             Some((_, rounds)) if u64::from(*rounds) < ROUNDS_MAX => *rounds += 1,
             Some(_) => {
@@ -308,9 +279,8 @@ fn outside(mut traverser: Traverser) -> Traverser {
     traverser
 }
 
-fn take(queue: &mut VecDeque<Traverser>, count: usize) -> Vec<Traverser> {
-    let count = count.min(queue.len());
-    queue.drain(..count).collect()
+fn take(queue: Out<'_>, count: usize) -> Traversers {
+    std::iter::from_fn(|| queue.pop()).take(count).collect()
 }
 
 fn first_of(options: &[(Pick, Body)], wanted: impl Fn(&Pick) -> bool) -> Option<Vec<usize>> {

@@ -3,6 +3,7 @@
 use crate::compare::{holds, same};
 use crate::error::{Outcome, TraverseError};
 use crate::machine::Machine;
+use crate::pieces::metered;
 use crate::step::{By, Name, PathPart, WhereIs};
 use crate::traverser::Traverser;
 use gremlin::{Object, Predicate, Token};
@@ -140,7 +141,7 @@ impl Machine {
             None => way.len(),
         };
         let mut found = Vec::new();
-        for (at, node) in way[from.min(to)..to].iter().enumerate() {
+        for (at, node) in metered(&way[from.min(to)..to]).enumerate() {
             let there = Traverser { object: node.object.clone(), ..traverser.clone() };
             match self.by(self.turn(&part.by, at), &there)? {
                 Some(object) => found.push((object, node.labels.iter().cloned().collect())),
@@ -156,9 +157,9 @@ pub(crate) fn column(token: Token, object: &Object) -> Outcome<Object> {
     let keys = token == Token::Keys;
     Ok(match object {
         Object::Map(pairs) if keys => {
-            Object::Set(pairs.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>().into())
+            Object::Set(metered(pairs.iter()).map(|(key, _)| key.clone()).collect::<Vec<_>>().into())
         }
-        Object::Map(pairs) => Object::list(pairs.iter().map(|(_, value)| value.clone()).collect()),
+        Object::Map(pairs) => Object::list(metered(pairs.iter()).map(|(_, value)| value.clone()).collect()),
         Object::Entry(entry) if keys => entry.0.clone(),
         Object::Entry(entry) => entry.1.clone(),
         Object::Path(path) if keys => {

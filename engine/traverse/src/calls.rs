@@ -5,7 +5,7 @@ use crate::limits::COLLECTION_MAX;
 use crate::machine::Machine;
 use crate::services::{Call, Offered, SERVICES, Service};
 use crate::step::Name;
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser};
 use gremlin::{Object, Property, Token};
 use model::{Direction, VertexId};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn parameter<'p>(parameters: &'p CallParameters, name: &str) -> Option<&'p Objec
 
 impl Machine {
     /// Calls a service for a traverser.
-    pub(crate) fn call(&self, call: &Call, traverser: &Traverser, out: &mut Vec<Traverser>) -> Outcome<()> {
+    pub(crate) fn call(&self, call: &Call, traverser: &Traverser, out: Out<'_>) -> Outcome<()> {
         let parameters = self.parameters(call, traverser)?;
         match call.service {
             Service::List => {
@@ -83,12 +83,7 @@ impl Machine {
         Ok(all)
     }
 
-    fn search(
-        &self,
-        parameters: &CallParameters,
-        traverser: &Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    fn search(&self, parameters: &CallParameters, traverser: &Traverser, out: Out<'_>) -> Outcome<()> {
         let Some(Object::String(wanted)) = parameter(parameters, "search") else {
             return Err(TraverseError::step("call", "tinker.search wants a text as `search`"));
         };
@@ -105,7 +100,7 @@ impl Machine {
         Ok(())
     }
     /// Emits one hit; returns how many this turn has emitted.
-    fn give(&self, hit: Object, traverser: &Traverser, out: &mut Vec<Traverser>) -> Outcome<usize> {
+    fn give(&self, hit: Object, traverser: &Traverser, out: Out<'_>) -> Outcome<usize> {
         if out.len() >= COLLECTION_MAX {
             let message = format!("tinker.search finds more than {COLLECTION_MAX} properties");
             return Err(TraverseError::Limit(message));

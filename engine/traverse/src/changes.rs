@@ -5,7 +5,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::graph::Kept;
 use crate::machine::Machine;
 use crate::step::{EndOf, Given, Name, SetProperty, Step};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser};
 use foldhash::HashSet;
 use gremlin::{Cardinality, Object, Token, VertexProperty};
 use model::VertexId;
@@ -20,7 +20,7 @@ struct Setting {
 }
 
 impl Machine {
-    pub(crate) fn change(&self, step: &Step, traverser: Traverser, out: &mut Vec<Traverser>) -> Outcome<()> {
+    pub(crate) fn change(&self, step: &Step, traverser: Traverser, out: Out<'_>) -> Outcome<()> {
         match step {
             Step::AddVertex { label, properties } => {
                 let vertex = self.add_vertex(label.as_ref(), properties, &traverser)?;

@@ -9,6 +9,7 @@ pub use objects::{elements_of, set_of, shown, sorted};
 
 use crate::error::{Outcome, TraverseError};
 use crate::limits::TEXT_BYTES_MAX;
+use crate::pieces::metered;
 use gremlin::{Object, Token};
 
 /// Is it a type of numbers?
@@ -44,8 +45,7 @@ pub fn convert(name: &'static str, local: bool, object: &Object, arguments: &[Ob
 
 fn on_text(name: &'static str, local: bool, object: &Object, arguments: &[Object]) -> Outcome<Object> {
     if let (true, Object::List(elements) | Object::Set(elements)) = (local, object) {
-        let done: Vec<Object> = elements
-            .iter()
+        let done: Vec<Object> = metered(elements.iter())
             .map(|element| one_text(name, true, element, arguments))
             .collect::<Outcome<_>>()?;
         return Ok(Object::list(done));
@@ -109,10 +109,10 @@ fn one_text(name: &'static str, local: bool, object: &Object, arguments: &[Objec
 fn split(text: &str, separator: Option<&Object>) -> Object {
     let parts: Vec<Object> = match separator {
         Some(Object::String(separator)) if separator.is_empty() => {
-            text.chars().map(|letter| Object::string(letter.to_string())).collect()
+            metered(text.chars()).map(|letter| Object::string(letter.to_string())).collect()
         }
-        Some(Object::String(separator)) => text.split(&**separator).map(Object::from).collect(),
-        _ => text.split_whitespace().map(Object::from).collect(),
+        Some(Object::String(separator)) => metered(text.split(&**separator)).map(Object::from).collect(),
+        _ => metered(text.split_whitespace()).map(Object::from).collect(),
     };
     Object::list(parts)
 }
@@ -133,12 +133,12 @@ fn substring(text: &str, arguments: &[Object]) -> Object {
 
 fn reversed(object: &Object) -> Object {
     match object {
-        Object::String(text) => Object::string(text.chars().rev().collect::<String>()),
+        Object::String(text) => Object::string(metered(text.chars().rev()).collect::<String>()),
         Object::List(elements) | Object::Set(elements) => {
-            Object::list(elements.iter().rev().cloned().collect())
+            Object::list(metered(elements.iter().rev()).cloned().collect())
         }
         Object::Bulk(_) | Object::Path(_) => {
-            Object::list(elements_of(object).unwrap_or_default().into_iter().rev().collect())
+            Object::list(metered(elements_of(object).unwrap_or_default().into_iter().rev()).collect())
         }
         other => other.clone(),
     }

@@ -4,14 +4,13 @@ use crate::compare::{Keyed, holds};
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::machine::Machine;
+use crate::ordered::KeyNumbers;
 use crate::pipeline::{Stage, State};
 use crate::reduce::Reducing;
 use crate::step::{By, Name, Step};
-use crate::traverser::Traverser;
-use foldhash::HashSet;
+use crate::traverser::{Out, Traverser, Traversers};
+use execute::watch;
 use gremlin::Object;
-
-type Out<'a> = &'a mut Vec<Traverser>;
 
 impl Machine {
     /// Works on one traverser; true where the step needs no more.
@@ -34,8 +33,8 @@ impl Machine {
                 }
             }
             Step::Inject { objects, first } => self.inject(objects, *first, state, traverser, out),
-            Step::Tail(_)
-            | Step::Sample { .. }
+            Step::Tail(count) => tail(*count, state, traverser),
+            Step::Sample { .. }
             | Step::Order(_)
             | Step::Fold(_)
             | Step::Tree { side: None, .. }
@@ -102,11 +101,11 @@ impl Machine {
             Step::Match(patterns) => self.matches(patterns, traverser, out)?,
             Step::FlatMap(body) => {
                 let found = self.run(body, Traverser { bulk: 1, ..traverser.clone() })?;
-                self.flat(&traverser, found, out);
+                self.flat(&traverser, found, out)?;
             }
             Step::Map(body) => {
                 let found = self.first(body, Traverser { bulk: 1, ..traverser.clone() })?;
-                self.flat(&traverser, found.into_iter().collect(), out);
+                self.flat(&traverser, found.into_iter().collect(), out)?;
             }
             Step::SideEffect(_)
             | Step::Aggregate { .. }
@@ -141,21 +140,22 @@ impl Machine {
             return Ok(());
         }
         let gathered = match std::mem::take(&mut stage.state) {
-            State::Gathered(gathered) => gathered,
+            State::Gathered(gathered) | State::Tail(gathered, _) => gathered,
             other => {
                 stage.state = other;
-                Vec::new()
+                Traversers::default()
             }
         };
         match step {
             Step::Inject { objects, first } => self.inject_rest(objects, *first, &mut stage.state, out),
-            Step::Tail(count) => tail(*count, gathered, out),
+            Step::Tail(_) => out.append(gathered)?,
             Step::Sample { count, by } => self.sample(*count, by.as_ref(), gathered, out)?,
-            Step::Order(keys) => out.extend(self.sorted(keys, gathered)?),
+            Step::Order(keys) => out.append(self.sorted(keys, gathered)?)?,
             Step::Fold(seed) => self.fold(seed.as_ref(), gathered, out)?,
             Step::Group { side: None, grouping } => {
                 let mut groups = crate::ordered::Ordered::default();
                 for traverser in gathered {
+                    watch::spend(1)?;
                     self.add_to_group(&mut groups, &grouping.key, traverser)?;
                 }
                 let map = self.group_map(&groups, &grouping.value)?;
@@ -163,23 +163,25 @@ impl Machine {
             }
             Step::GroupCount { side: None, by } => {
                 let mut counts = crate::ordered::Ordered::default();
-                for traverser in &gathered {
-                    self.add_to_counts(&mut counts, by, traverser)?;
+                for traverser in gathered {
+                    watch::spend(1)?;
+                    self.add_to_counts(&mut counts, by, &traverser)?;
                 }
-                out.push(self.fresh(crate::ordered::counts_map(&counts)));
+                out.push(self.fresh(crate::ordered::counts_map(&counts)?));
             }
             Step::Tree { side: None, by } => {
                 let mut tree = Vec::new();
-                for traverser in &gathered {
-                    self.add_to_tree(&mut tree, by, traverser)?;
+                for traverser in gathered {
+                    watch::spend(1)?;
+                    self.add_to_tree(&mut tree, by, &traverser)?;
                 }
                 out.push(self.fresh(self.tree_object(tree)));
             }
-            Step::Barrier { normalise_sacks } => out.extend(self.barrier(*normalise_sacks, gathered)?),
+            Step::Barrier { normalise_sacks } => out.append(self.barrier(*normalise_sacks, gathered)?)?,
             Step::Cap(names) => out.push(self.cap(names)?),
             Step::Aggregate { side, by, eager: true } => {
                 self.aggregate_all(side, by, &gathered)?;
-                out.extend(gathered);
+                out.append(gathered)?;
             }
             _ => {}
         }
@@ -201,7 +203,7 @@ impl Machine {
         out: Out<'_>,
     ) -> Outcome<()> {
         if !matches!(state, State::Seen(_)) {
-            *state = State::Seen(HashSet::default());
+            *state = State::Seen(KeyNumbers::default());
         }
         let by = by.unwrap_or(&By::Identity);
         let key = if labels.is_empty() {
@@ -264,7 +266,7 @@ fn keep(holds: bool, traverser: Traverser, out: Out<'_>) {
 
 fn gather(state: &mut State, traverser: Traverser) -> Outcome<()> {
     if !matches!(state, State::Gathered(_)) {
-        *state = State::Gathered(Vec::new());
+        *state = State::Gathered(Traversers::default());
     }
     if let State::Gathered(gathered) = state {
         if gathered.len() >= COLLECTION_MAX {
@@ -293,15 +295,23 @@ fn range(low: u64, high: Option<u64>, state: &mut State, mut traverser: Traverse
     high.is_some_and(|high| after >= high)
 }
 
-fn tail(count: u64, gathered: Vec<Traverser>, out: Out<'_>) {
-    let (mut left, mut kept) = (count, Vec::new());
-    for mut traverser in gathered.into_iter().rev() {
-        if left == 0 {
-            break;
-        }
-        traverser.bulk = traverser.bulk.min(left);
-        left -= traverser.bulk;
-        kept.push(traverser);
+/// Keeps the last so many.
+fn tail(count: u64, state: &mut State, traverser: Traverser) {
+    if !matches!(state, State::Tail(..)) {
+        *state = State::Tail(Traversers::default(), 0);
     }
-    out.extend(kept.into_iter().rev());
+    if let State::Tail(kept, total) = state {
+        *total = total.saturating_add(traverser.bulk);
+        kept.push(traverser);
+        // The first goes, or a part of its bulk.
+        while *total > count {
+            let Some(first) = kept.first_mut() else { return };
+            let gone = first.bulk.min(*total - count);
+            first.bulk -= gone;
+            *total -= gone;
+            if first.bulk == 0 {
+                kept.pop();
+            }
+        }
+    }
 }

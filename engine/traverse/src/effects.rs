@@ -8,18 +8,14 @@ use crate::operate::operate;
 use crate::ordered::{Ordered, counts_map, put_in_bag};
 use crate::sides::Side;
 use crate::step::{By, Name, Step};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser, Traversers};
+use execute::watch;
 use gremlin::{Object, Token};
 use std::sync::Arc;
 
 impl Machine {
     /// Steps that put something aside.
-    pub(crate) fn effect(
-        &self,
-        step: &Step,
-        mut traverser: Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    pub(crate) fn effect(&self, step: &Step, mut traverser: Traverser, out: Out<'_>) -> Outcome<()> {
         match step {
             Step::SideEffect(body) => {
                 self.run(body, traverser.clone())?;
@@ -121,20 +117,24 @@ impl Machine {
     }
 
     /// Puts the objects of all traversers aside, at once.
-    pub(crate) fn aggregate_all(&self, name: &Name, by: &By, all: &[Traverser]) -> Outcome<()> {
+    pub(crate) fn aggregate_all(&self, name: &Name, by: &By, all: &Traversers) -> Outcome<()> {
         let is_assigned =
             matches!(self.sides.borrow().named.get(name), Some(Side::Value(_, Some(Token::Assign))));
         if !is_assigned {
-            return all.iter().try_for_each(|traverser| self.aggregate(name, by, traverser));
+            return all.iter().try_for_each(|traverser| {
+                watch::spend(1)?;
+                self.aggregate(name, by, traverser)
+            });
         }
         // all of them take the place of what was there
         let mut bag = Ordered::<u64>::default();
-        for traverser in all {
+        for traverser in all.iter() {
+            watch::spend(1)?;
             if let Some(object) = self.by(by, traverser)? {
                 put_in_bag(&mut bag, &object, traverser.bulk)?;
             }
         }
-        let value = Side::Value(Object::Bulk(Arc::new(bag.items)), Some(Token::Assign));
+        let value = Side::Value(Object::Bulk(Arc::new(bag.items.into_vec()?)), Some(Token::Assign));
         self.sides.borrow_mut().named.insert(name.clone(), value);
         Ok(())
     }
@@ -144,8 +144,8 @@ impl Machine {
         let (groups, value) = match self.sides.borrow().named.get(name) {
             None => return Ok(None),
             Some(Side::Value(value, _)) => return Ok(Some(value.clone())),
-            Some(Side::Bag(bag)) => return Ok(Some(Object::Bulk(Arc::new(bag.items.clone())))),
-            Some(Side::Counts(counts)) => return Ok(Some(counts_map(counts))),
+            Some(Side::Bag(bag)) => return Ok(Some(Object::Bulk(Arc::new(bag.items.to_vec()?)))),
+            Some(Side::Counts(counts)) => return counts_map(counts).map(Some),
             Some(Side::Graph(part)) => return Ok(Some(part.object())),
             Some(Side::Tree(tree)) => return Ok(Some(self.tree_object(tree.clone()))),
             Some(Side::Groups(groups, value)) => (groups.clone(), value.clone()),

@@ -50,6 +50,19 @@ impl TraverseError {
     }
 }
 
+impl From<execute::watch::Stopped> for TraverseError {
+    fn from(stopped: execute::watch::Stopped) -> TraverseError {
+        use execute::watch::Stopped;
+        // Who ended the query knows more, and says it in place of this.
+        let code = match stopped {
+            Stopped::Time => "Neo.TransientError.Transaction.Terminated",
+            Stopped::Bytes => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+        };
+        let (code, message) = (code.to_string(), stopped.to_string());
+        TraverseError::Graph { code, message, hint: None, retryable: false }
+    }
+}
+
 impl From<GremlinError> for TraverseError {
     fn from(error: GremlinError) -> TraverseError {
         TraverseError::Request(error)

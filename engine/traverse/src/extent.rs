@@ -64,13 +64,9 @@ pub(crate) fn check(object: &Object) -> Outcome<()> {
     Measuring::default().extent(object, 0).map(drop)
 }
 
-/// Parts between two looks whether the traversal is over.
-const LOOK_EVERY: usize = 4_096;
-
 #[derive(Default)]
 struct Measuring {
     known: HashMap<SharedPart, ValueSize>,
-    visits: usize,
 }
 
 impl Measuring {
@@ -105,10 +101,7 @@ impl Measuring {
         above: usize,
     ) -> Outcome<()> {
         for part in parts {
-            self.visits += 1;
-            if self.visits.is_multiple_of(LOOK_EVERY) && execute::watch::is_over() {
-                return Ok(());
-            }
+            execute::watch::spend(1)?;
             let found = self.extent(part, above + 1)?;
             all.parts = all.parts.saturating_add(found.parts);
             all.depth = all.depth.max(found.depth + 1);

@@ -8,9 +8,11 @@ use crate::machine::Machine;
 use crate::number::{Number, counted};
 use crate::operate::operate;
 use crate::ordered::Ordered;
+use crate::pieces::metered;
 use crate::reduce::Reducing;
 use crate::step::{Body, By, Reduce, SortBy};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser, Traversers};
+use execute::{sorting, watch};
 use foldhash::HashMap;
 use gremlin::object::ReferenceKind;
 use gremlin::{Object, Token};
@@ -20,7 +22,7 @@ use std::cmp::Ordering;
 impl Machine {
     pub(crate) fn add_to_group(
         &self,
-        groups: &mut Ordered<Vec<Traverser>>,
+        groups: &mut Ordered<Traversers>,
         key: &By,
         traverser: Traverser,
     ) -> Outcome<()> {
@@ -42,9 +44,9 @@ impl Machine {
         Ok(())
     }
     /// Groups as a map: each key with the result of its traversers.
-    pub(crate) fn group_map(&self, groups: &Ordered<Vec<Traverser>>, value: &Body) -> Outcome<Object> {
+    pub(crate) fn group_map(&self, groups: &Ordered<Traversers>, value: &Body) -> Outcome<Object> {
         let mut pairs = Vec::with_capacity(groups.items.len());
-        for (key, members) in &groups.items {
+        for (key, members) in groups.items.iter() {
             if let Some(first) = self.run_all(value, members.clone())?.into_iter().next() {
                 pairs.push((key.clone(), first.object));
             }
@@ -55,14 +57,15 @@ impl Machine {
     pub(crate) fn fold(
         &self,
         seed: Option<&(Object, Token)>,
-        gathered: Vec<Traverser>,
-        out: &mut Vec<Traverser>,
+        gathered: Traversers,
+        out: Out<'_>,
     ) -> Outcome<()> {
         let folded = match seed {
             None => Object::list(unrolled(gathered)?),
             Some((seed, operator)) => {
                 let mut folded = seed.clone();
                 for object in unrolled(gathered)? {
+                    watch::spend(1)?;
                     folded = operate(*operator, &folded, &object)?;
                 }
                 folded
@@ -75,7 +78,7 @@ impl Machine {
     /// One object of many; of elements the least and the greatest are those by their ids.
     fn reduced(&self, reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<Object>> {
         let (mut reducing, ids) = (Reducing::new(reduce), ElementIds::of(self));
-        all.iter().try_for_each(|(object, times_there)| reducing.add(object, *times_there, &ids))?;
+        metered(all).try_for_each(|(object, times_there)| reducing.add(object, *times_there, &ids))?;
         ids.end()?;
         reducing.finish()
     }
@@ -86,9 +89,10 @@ impl Machine {
         ids.end()
     }
 
-    pub(crate) fn sorted(&self, keys: &[SortBy], gathered: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
+    pub(crate) fn sorted(&self, keys: &[SortBy], gathered: Traversers) -> Outcome<Traversers> {
         let mut keyed = Vec::with_capacity(gathered.len());
         'next: for traverser in gathered {
+            watch::spend(1)?;
             let mut values = Vec::with_capacity(keys.len());
             for key in keys {
                 match self.by(&key.by, &traverser)? {
@@ -99,9 +103,14 @@ impl Machine {
             keyed.push((values, self.random(), traverser));
         }
         let ids = ElementIds::of(self);
-        keyed.sort_by(|a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1), &ids));
+        let keyed = sorting::sorted(keyed, |a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1), &ids))?;
         ids.end()?;
-        Ok(keyed.into_iter().map(|(.., traverser)| traverser).collect())
+        let mut sorted = Traversers::default();
+        for (.., traverser) in keyed {
+            watch::spend(1)?;
+            sorted.push(traverser);
+        }
+        Ok(sorted)
     }
 
     /// A random sample; with a modulator, weighted by it.
@@ -109,11 +118,12 @@ impl Machine {
         &self,
         count: u64,
         by: Option<&By>,
-        gathered: Vec<Traverser>,
-        out: &mut Vec<Traverser>,
+        gathered: Traversers,
+        out: Out<'_>,
     ) -> Outcome<()> {
         let mut weighted = Vec::new();
         for traverser in gathered {
+            watch::spend(1)?;
             let weight = match by {
                 None => Some(1.0),
                 Some(by) => self.by(by, &traverser)?.and_then(|value| Number::of(&value)).map(Number::as_f64),
@@ -123,6 +133,7 @@ impl Machine {
             }
         }
         for _ in 0..count {
+            watch::spend(weighted.len() as u64)?;
             let total: f64 = weighted.iter().map(|(weight, traverser)| weight * traverser.bulk as f64).sum();
             let mut at = self.chance() * total;
             let chosen = weighted.iter().position(|(weight, traverser)| {
@@ -139,11 +150,7 @@ impl Machine {
         Ok(())
     }
 
-    pub(crate) fn barrier(
-        &self,
-        normalise_sacks: bool,
-        mut gathered: Vec<Traverser>,
-    ) -> Outcome<Vec<Traverser>> {
+    pub(crate) fn barrier(&self, normalise_sacks: bool, mut gathered: Traversers) -> Outcome<Traversers> {
         if let Some((_, Some(operator))) = &self.setting().sack {
             gathered = self.merge_sacks(*operator, gathered)?;
         }
@@ -152,23 +159,25 @@ impl Machine {
                 .iter()
                 .filter_map(|one| Some(Number::of(&one.sack)?.as_f64() * one.bulk as f64))
                 .sum();
-            for one in &mut gathered {
+            let normal = |mut one: Traverser| {
                 if let Some(sack) = Number::of(&one.sack) {
                     one.sack = Object::Double(sack.as_f64() / total);
                 }
-            }
+                one
+            };
+            gathered = gathered.into_iter().map(normal).collect();
         }
         if self.keeps_path || self.setting().sack.is_some() {
             return Ok(gathered);
         }
-        let mut queue = gathered.into();
-        crate::pipeline::merge(&mut queue, self);
-        Ok(queue.into())
+        crate::pipeline::merge(&mut gathered, self)?;
+        Ok(gathered)
     }
     /// Traversers on one object become one, their sacks put together.
-    fn merge_sacks(&self, operator: Token, gathered: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
+    fn merge_sacks(&self, operator: Token, gathered: Traversers) -> Outcome<Traversers> {
         let mut merged = Ordered::<Option<Traverser>>::default();
         for one in gathered {
+            watch::spend(1)?;
             let place = merged.at(&one.object);
             *place = Some(match place.take() {
                 None => one,
@@ -251,12 +260,17 @@ pub(crate) fn compare_keys(
 }
 
 /// Every object as often as its bulk.
-fn unrolled(gathered: Vec<Traverser>) -> Outcome<Vec<Object>> {
+fn unrolled(gathered: Traversers) -> Outcome<Vec<Object>> {
     let count = gathered.iter().fold(0_u64, |count, one| count.saturating_add(one.bulk));
     if count > COLLECTION_MAX as u64 {
         return Err(TraverseError::Limit(format!("fold makes a list of more than {COLLECTION_MAX} objects")));
     }
-    Ok(gathered.into_iter().flat_map(|one| std::iter::repeat_n(one.object, one.bulk as usize)).collect())
+    let mut all = Vec::with_capacity(count as usize);
+    for one in gathered {
+        watch::spend(one.bulk)?;
+        all.extend(std::iter::repeat_n(one.object, one.bulk as usize));
+    }
+    Ok(all)
 }
 
 /// A reduction of one object's elements.
@@ -265,9 +279,9 @@ pub(crate) fn reduced_locally(machine: &Machine, reduce: Reduce, object: &Object
         Object::Map(pairs) | Object::Tree(pairs) if reduce == Reduce::Count => {
             return Ok(Some(Object::Long(pairs.len() as i64)));
         }
-        Object::Bulk(bag) => bag.to_vec(),
+        Object::Bulk(bag) => metered(bag.iter()).cloned().collect(),
         other => match elements_of(other) {
-            Some(elements) => elements.into_iter().map(|element| (element, 1)).collect(),
+            Some(elements) => metered(elements).map(|element| (element, 1)).collect(),
             None if reduce == Reduce::Count => {
                 return Ok(Some(Object::Long(i64::from(*other != Object::Null))));
             }

@@ -46,6 +46,7 @@ mod matching;
 mod merging;
 mod operate;
 mod ordered;
+pub mod pieces;
 mod profile;
 mod projections;
 mod reduce;

@@ -8,7 +8,7 @@ use crate::pipeline::Pipeline;
 use crate::profile::Profile;
 use crate::sides::Sides;
 use crate::step::{Body, By, Given};
-use crate::traverser::Traverser;
+use crate::traverser::{Traverser, Traversers};
 use gremlin::{Metrics, Object, Traversal};
 use model::{EdgeRef, VertexId};
 use std::cell::{Cell, RefCell};
@@ -83,17 +83,17 @@ impl Machine {
     }
 
     /// All traversers that a program makes of one.
-    pub(crate) fn run(&self, program: &Body, traverser: Traverser) -> Outcome<Vec<Traverser>> {
-        self.run_all(program, vec![traverser])
+    pub(crate) fn run(&self, program: &Body, traverser: Traverser) -> Outcome<Traversers> {
+        self.run_all(program, Traversers::from_iter([traverser]))
     }
     /// All traversers that a program makes of these.
-    pub(crate) fn run_all(&self, program: &Body, traversers: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
+    pub(crate) fn run_all(&self, program: &Body, traversers: Traversers) -> Outcome<Traversers> {
         self.deeper(|| {
             let mut pipeline = Pipeline::new(program);
             traversers.into_iter().for_each(|traverser| pipeline.push(traverser));
-            let mut all = Vec::new();
+            let mut all = Traversers::default();
             while let Some(some) = pipeline.next(self)? {
-                all.extend(some);
+                all.append(some)?;
             }
             Ok(all)
         })

@@ -7,7 +7,7 @@ use crate::compare::same;
 use crate::error::{Outcome, TraverseError};
 use crate::machine::Machine;
 use crate::step::{MatchPattern, Name, Step};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser, Traversers};
 use gremlin::{Object, Token};
 
 /// Labels with their objects.
@@ -18,7 +18,7 @@ impl Machine {
         &self,
         patterns: &[MatchPattern],
         traverser: Traverser,
-        out: &mut Vec<Traverser>,
+        out: Out<'_>,
     ) -> Outcome<()> {
         let all: Vec<&MatchPattern> = patterns.iter().collect();
         let mut bound = MatchBindings::new();
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     fn passes(&self, step: &Step, bound: &MatchBindings, traverser: &Traverser) -> Outcome<bool> {
-        let mut out = Vec::new();
+        let mut out = Traversers::default();
         let mut state = crate::pipeline::State::Nothing;
         self.step(step, &mut state, self.scope_of(bound, traverser), &mut out)?;
         Ok(!out.is_empty())

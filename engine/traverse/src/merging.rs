@@ -6,7 +6,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::graph::Wanted;
 use crate::machine::Machine;
 use crate::step::{Given, Merge, Name};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser};
 use gremlin::{Object, Token};
 use model::{Direction, EdgeRef, VertexId};
 use std::sync::Arc;
@@ -14,12 +14,7 @@ use std::sync::Arc;
 type Pairs = Vec<(Object, Object)>;
 
 impl Machine {
-    pub(crate) fn merge(
-        &self,
-        merge: &Merge,
-        traverser: &Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    pub(crate) fn merge(&self, merge: &Merge, traverser: &Traverser, out: Out<'_>) -> Outcome<()> {
         let step = if merge.vertices { "mergeV" } else { "mergeE" };
         let wanted = match &merge.wanted {
             Some(given) => self.map_of(step, given, traverser)?,
@@ -103,13 +98,7 @@ impl Machine {
         Ok(())
     }
 
-    fn merge_vertex(
-        &self,
-        merge: &Merge,
-        wanted: Pairs,
-        traverser: &Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    fn merge_vertex(&self, merge: &Merge, wanted: Pairs, traverser: &Traverser, out: Out<'_>) -> Outcome<()> {
         let found = self.find_vertices(&wanted)?;
         for vertex in &found {
             self.on_match("mergeV", merge, &Object::Vertex(*vertex), traverser)?;
@@ -185,13 +174,7 @@ impl Machine {
         Ok(true)
     }
 
-    fn merge_edge(
-        &self,
-        merge: &Merge,
-        wanted: Pairs,
-        traverser: &Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
+    fn merge_edge(&self, merge: &Merge, wanted: Pairs, traverser: &Traverser, out: Out<'_>) -> Outcome<()> {
         let wanted = self.with_ends(merge, wanted, traverser)?;
         let (source, target) = (self.end_of(&wanted, Token::Out)?, self.end_of(&wanted, Token::In)?);
         let mut found = Vec::new();

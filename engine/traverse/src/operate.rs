@@ -43,7 +43,7 @@ fn add_all(left: &Object, right: &Object) -> Outcome<Object> {
             for (key, value) in pairs.iter().chain(more.iter()) {
                 *all.at(key) = value.clone();
             }
-            Object::map(all.items)
+            all.into_map()?
         }
         (Object::Set(elements), _) => set_of(elements.iter().cloned().chain(added(right))),
         (Object::Bulk(elements), _) => {
@@ -55,7 +55,7 @@ fn add_all(left: &Object, right: &Object) -> Outcome<Object> {
             for (element, count) in elements.iter().chain(&more) {
                 put_in_bag(&mut bag, element, *count)?;
             }
-            Object::Bulk(Arc::new(bag.items))
+            Object::Bulk(Arc::new(bag.items.into_vec()?))
         }
         _ => Object::list(added(left).into_iter().chain(added(right)).collect()),
     })

@@ -9,10 +9,12 @@ use crate::error::{Outcome, TraverseError};
 use crate::extent;
 use crate::limits::{MERGE_FROM, TRAVERSERS_MAX};
 use crate::machine::Machine;
+use crate::ordered::KeyNumbers;
+use crate::pieces::PieceQueue;
 use crate::reduce::Reducing;
 use crate::step::{Body, Name, Step};
-use crate::traverser::Traverser;
-use foldhash::{HashMap, HashMapExt, HashSet};
+use crate::traverser::{Out, Traverser, Traversers};
+use execute::watch;
 use gremlin::Object;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -27,13 +29,15 @@ pub(crate) enum State {
     /// How far a scan has come for a traverser.
     Scan(Traverser, u64),
     /// Objects seen.
-    Seen(HashSet<Keyed>),
+    Seen(KeyNumbers<Keyed>),
     /// How many were seen.
     Counted(u64),
     /// A reduction so far.
     Reducing(Box<Reducing>),
     /// Gathered traversers.
-    Gathered(Vec<Traverser>),
+    Gathered(Traversers),
+    /// The last traversers, and how many they are with their bulks.
+    Tail(Traversers, u64),
     /// Whether it has answered.
     Done,
     /// Pipelines of its branches.
@@ -49,16 +53,34 @@ impl State {
             State::Nothing | State::Counted(_) | State::Done => 0,
             State::Scan(..) | State::Reducing(_) => 1,
             State::Seen(seen) => seen.len(),
-            State::Gathered(gathered) => gathered.len(),
+            State::Gathered(gathered) | State::Tail(gathered, _) => gathered.len(),
             State::Branches(branches) => branches.iter().map(Pipeline::waiting).sum(),
             State::Rounds(rounds) => rounds.waiting(),
+        }
+    }
+    /// Drops a part; true if more is left.
+    fn drop_some(&mut self) -> bool {
+        match self {
+            State::Nothing | State::Counted(_) | State::Done | State::Scan(..) | State::Reducing(_) => false,
+            State::Seen(seen) => seen.drop_some(),
+            State::Gathered(gathered) | State::Tail(gathered, _) => gathered.drop_some(),
+            State::Branches(branches) => match branches.last_mut() {
+                Some(branch) => {
+                    if !branch.drop_some() {
+                        branches.pop();
+                    }
+                    true
+                }
+                None => false,
+            },
+            State::Rounds(rounds) => rounds.drop_some(),
         }
     }
 }
 
 #[derive(Default)]
 pub(crate) struct Stage {
-    pub(crate) queue: VecDeque<Traverser>,
+    pub(crate) queue: Traversers,
     pub(crate) state: State,
     /// Has it emitted its gathered traversers?
     flushed: bool,
@@ -66,8 +88,8 @@ pub(crate) struct Stage {
 
 /// The result of a turn.
 pub enum Worked {
-    /// Results.
-    Found(Vec<Traverser>),
+    /// Results, one piece of them.
+    Found(VecDeque<Traverser>),
     /// Nothing yet.
     Working,
     /// There will be no more.
@@ -90,7 +112,7 @@ pub struct Pipeline {
     answered: usize,
     /// Steps before this one have nothing to give any more.
     cut: usize,
-    out: Vec<Traverser>,
+    out: Traversers,
     given: bool,
 }
 
@@ -106,7 +128,7 @@ impl Pipeline {
             answered: 0,
             stages,
             cut: 0,
-            out: Vec::new(),
+            out: Traversers::default(),
             given: false,
         }
     }
@@ -115,7 +137,7 @@ impl Pipeline {
         self.given = true;
         match self.stages.first_mut() {
             Some(first) if self.cut == 0 => {
-                first.queue.push_back(traverser);
+                first.queue.push(traverser);
                 self.touched(0);
             }
             Some(_) => {}
@@ -123,7 +145,7 @@ impl Pipeline {
         }
     }
     /// The next results, none at the end.
-    pub fn next(&mut self, machine: &Machine) -> Outcome<Option<Vec<Traverser>>> {
+    pub fn next(&mut self, machine: &Machine) -> Outcome<Option<Traversers>> {
         loop {
             if !self.out.is_empty() {
                 return Ok(Some(std::mem::take(&mut self.out)));
@@ -138,10 +160,7 @@ impl Pipeline {
         if self.out.is_empty() && !self.turn(machine)? && !self.flush(machine)? {
             return Ok(Worked::Done);
         }
-        match self.out.is_empty() {
-            true => Ok(Worked::Working),
-            false => Ok(Worked::Found(std::mem::take(&mut self.out))),
-        }
+        Ok(self.out.pop_piece().map_or(Worked::Working, Worked::Found))
     }
     /// Traversers in its queues, and in the states of its steps.
     pub fn waiting(&self) -> usize {
@@ -174,7 +193,7 @@ impl Pipeline {
         self.busy.clone().rev().filter(|at| !waits(at)).find(has_work).or(Some(first))
     }
     /// The results so far, without flushing steps that gather.
-    pub(crate) fn drain(&mut self, machine: &Machine) -> Outcome<Vec<Traverser>> {
+    pub(crate) fn drain(&mut self, machine: &Machine) -> Outcome<Traversers> {
         while self.turn(machine)? {}
         Ok(std::mem::take(&mut self.out))
     }
@@ -203,7 +222,7 @@ impl Pipeline {
         let Some(at) = self.busy_step() else { return Ok(false) };
         machine.keeps(self.waiting());
         machine.pause()?;
-        let mut out = Vec::new();
+        let mut out = Traversers::default();
         let ended = match machine.profile_of(&self.program) {
             None => self.work(machine, at, &mut out)?,
             Some(profile) => {
@@ -231,7 +250,7 @@ impl Pipeline {
             if std::mem::replace(&mut self.stages[at].flushed, true) {
                 continue;
             }
-            let mut out = Vec::new();
+            let mut out = Traversers::default();
             let program = self.program.clone();
             let step = &program.steps[at];
             let from_ns = machine.profile_of(&program).map(|_| machine.graph.elapsed_ns());
@@ -248,7 +267,7 @@ impl Pipeline {
         Ok(false)
     }
 
-    fn hand_on(&mut self, machine: &Machine, at: usize, out: Vec<Traverser>) -> Outcome<()> {
+    fn hand_on(&mut self, machine: &Machine, at: usize, out: Traversers) -> Outcome<()> {
         if makes_values(&self.program.steps[at]) {
             for traverser in out.iter().filter(|traverser| !extent::is_flat(&traverser.object)) {
                 extent::check(&traverser.object)?;
@@ -257,9 +276,9 @@ impl Pipeline {
         self.touched(at);
         match self.stages.get_mut(at + 1) {
             Some(next) => {
-                next.queue.extend(out);
+                next.queue.append(out)?;
                 if next.queue.len() > MERGE_FROM && machine.batch > 1 {
-                    merge(&mut next.queue, machine);
+                    merge(&mut next.queue, machine)?;
                 }
                 if next.queue.len() > TRAVERSERS_MAX {
                     let message = format!("more than {TRAVERSERS_MAX} traversers wait for one step");
@@ -267,13 +286,22 @@ impl Pipeline {
                 }
                 self.touched(at + 1);
             }
-            None => self.out.extend(out),
+            None => self.out.append(out)?,
         }
         Ok(())
     }
 
+    /// Drops a part of what it holds, which a traversal that has ended needs no more; true if more is left.
+    pub(crate) fn drop_some(&mut self) -> bool {
+        let Some(stage) = self.stages.last_mut() else { return self.out.drop_some() };
+        if !stage.queue.drop_some() && !stage.state.drop_some() {
+            self.stages.pop();
+        }
+        true
+    }
+
     /// One turn of one step; true where it needs nothing more.
-    fn work(&mut self, machine: &Machine, at: usize, out: &mut Vec<Traverser>) -> Outcome<bool> {
+    fn work(&mut self, machine: &Machine, at: usize, out: Out<'_>) -> Outcome<bool> {
         let program = self.program.clone();
         let step = &program.steps[at];
         let stage = &mut self.stages[at];
@@ -285,7 +313,8 @@ impl Pipeline {
             Step::Choose { by, options, all } => machine.choose(by, (options, *all), stage, out)?,
             _ => {
                 for _ in 0..machine.batch {
-                    let Some(traverser) = stage.queue.pop_front() else { break };
+                    let Some(traverser) = stage.queue.pop() else { break };
+                    watch::spend(STEP_UNITS)?;
                     if machine.step(step, &mut stage.state, traverser, out)? {
                         return Ok(true);
                     }
@@ -295,6 +324,12 @@ impl Pipeline {
         Ok(false)
     }
 }
+
+/// Units of work that a step takes for one traverser, at least.
+const STEP_UNITS: u64 = 4;
+
+/// Units of work that one traverser takes to be merged.
+const MERGE_UNITS: u64 = 4;
 
 /// May a step make new values? Others pass on their input, or parts of it.
 fn makes_values(step: &Step) -> bool {
@@ -339,21 +374,26 @@ impl Stage {
 }
 
 /// Merges traversers that differ in nothing but their bulk: the same object, the same round, and the same labelled objects.
-pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine) {
+///
+/// # Errors
+/// The query is over.
+pub(crate) fn merge(queue: &mut Traversers, machine: &Machine) -> Outcome<()> {
     if machine.keeps_path || machine.setting().sack.is_some() || machine.setting().no_bulk {
-        return;
+        return Ok(());
     }
     type Labelled = Vec<(Keyed, SmallVec<[Name; 1]>)>;
     type RowKey = (Keyed, SmallVec<[u32; 1]>, Labelled);
-    let mut places: HashMap<RowKey, usize> = HashMap::with_capacity(queue.len());
-    let mut merged: VecDeque<Traverser> = VecDeque::with_capacity(queue.len());
-    for traverser in queue.drain(..) {
+    let (mut numbers, mut merged) = (KeyNumbers::<RowKey>::default(), Traversers::default());
+    // Those without a number stand among the others.
+    let mut places = PieceQueue::<usize>::default();
+    while let Some(traverser) = queue.pop() {
+        watch::spend(MERGE_UNITS)?;
         let simple = matches!(
             traverser.object,
             Object::Vertex(_) | Object::Edge(_) | Object::String(_) | Object::Int(_) | Object::Long(_)
         );
         if !simple {
-            merged.push_back(traverser);
+            merged.push(traverser);
             continue;
         }
         let rounds = traverser.loops.iter().map(|(_, rounds)| *rounds).collect();
@@ -363,16 +403,15 @@ pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine) {
             labelled.push((Keyed(node.object.clone()), node.labels.clone()));
             next = node.previous.as_deref();
         }
-        match places.entry((Keyed(traverser.object.clone()), rounds, labelled)) {
-            std::collections::hash_map::Entry::Occupied(place) => {
-                let known = &mut merged[*place.get()];
-                known.bulk = known.bulk.saturating_add(traverser.bulk);
-            }
-            std::collections::hash_map::Entry::Vacant(place) => {
-                place.insert(merged.len());
-                merged.push_back(traverser);
-            }
+        let number = numbers.of((Keyed(traverser.object.clone()), rounds, labelled));
+        if number == places.len() {
+            places.push(merged.len());
+            merged.push(traverser);
+        } else {
+            let known = merged.at_mut(*places.at_mut(number));
+            known.bulk = known.bulk.saturating_add(traverser.bulk);
         }
     }
     *queue = merged;
+    Ok(())
 }

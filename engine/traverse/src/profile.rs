@@ -1,6 +1,6 @@
 //! `profile`: time and output of each step of a traversal. Nested traversals count for the step that runs them.
 
-use crate::traverser::Traverser;
+use crate::traverser::Traversers;
 use gremlin::{Metrics, Traversal};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -23,7 +23,7 @@ impl Profile {
         Profile { steps: RefCell::new(vec![Measured::default(); steps]) }
     }
     /// Adds a turn of a step with its duration and output.
-    pub fn add(&self, step: usize, duration_ns: u64, given: &[Traverser]) {
+    pub fn add(&self, step: usize, duration_ns: u64, given: &Traversers) {
         if let Some(measured) = self.steps.borrow_mut().get_mut(step) {
             measured.duration_ns += duration_ns;
             measured.traversers += given.len() as u64;

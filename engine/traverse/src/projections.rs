@@ -2,6 +2,7 @@
 
 use crate::error::{Outcome, TraverseError};
 use crate::machine::Machine;
+use crate::pieces::metered;
 use crate::step::{By, Convert, Given, Name};
 use crate::traverser::Traverser;
 use gremlin::{Object, Token};
@@ -22,7 +23,7 @@ impl Machine {
             let Some(value) = self.by(self.turn(by, at), &there)? else { return Ok(None) };
             *map.at(&Object::String(label.clone())) = value;
         }
-        let mut pairs = map.items;
+        let mut pairs = map.items.into_vec()?;
         Ok(match labels.len() {
             1 => pairs.pop().map(|(_, value)| value),
             _ => Some(Object::map(pairs)),
@@ -148,7 +149,7 @@ impl Machine {
     /// The object with its vertices and edges as texts that name them by the ids that clients know: `v[1]`, `e[7][1-knows->2]`.
     fn with_named_elements(&self, object: &Object) -> Outcome<Object> {
         let all = |objects: &[Object]| -> Outcome<Vec<Object>> {
-            objects.iter().map(|object| self.with_named_elements(object)).collect()
+            metered(objects).map(|object| self.with_named_elements(object)).collect()
         };
         Ok(match object {
             Object::Vertex(vertex) => {
@@ -172,7 +173,7 @@ impl Machine {
                 let pair = |(key, value): &(Object, Object)| {
                     Ok((self.with_named_elements(key)?, self.with_named_elements(value)?))
                 };
-                Object::map(pairs.iter().map(pair).collect::<Outcome<_>>()?)
+                Object::map(metered(pairs.iter()).map(pair).collect::<Outcome<_>>()?)
             }
             other => other.clone(),
         })

@@ -5,12 +5,10 @@ use crate::graph::Wanted;
 use crate::limits::SCAN_PARTS;
 use crate::machine::Machine;
 use crate::pipeline::{Stage, State};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser};
 use gremlin::{Object, ReferenceKind};
 use model::VertexId;
 use std::sync::Arc;
-
-type Out<'a> = &'a mut Vec<Traverser>;
 
 impl Machine {
     pub(crate) fn scan_vertices(&self, wanted: &Wanted, stage: &mut Stage, out: Out<'_>) -> Outcome<()> {
@@ -104,6 +102,6 @@ impl Machine {
 fn scanned(stage: &mut Stage) -> Option<(Traverser, u64)> {
     match std::mem::take(&mut stage.state) {
         State::Scan(traverser, cursor) => Some((traverser, cursor)),
-        _ => stage.queue.pop_front().map(|traverser| (traverser, 0)),
+        _ => stage.queue.pop().map(|traverser| (traverser, 0)),
     }
 }

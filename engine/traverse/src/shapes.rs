@@ -5,10 +5,12 @@ use crate::convert::{elements_of, set_of};
 use crate::error::Outcome;
 use crate::groups::{ElementIds, compare_keys};
 use crate::machine::Machine;
+use crate::ordered::KeyNumbers;
+use crate::pieces::metered;
 use crate::step::{By, SortBy};
 use crate::traverser::Traverser;
+use execute::{sorting, watch};
 use gremlin::{Object, Predicate};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The parts of an object: elements of a collection, entries of a map, or the object alone.
@@ -20,12 +22,12 @@ pub(crate) fn unfolded(object: &Object) -> Vec<Object> {
 }
 
 fn entries(pairs: &[(Object, Object)]) -> Vec<Object> {
-    pairs.iter().map(|pair| Object::Entry(Arc::new(pair.clone()))).collect()
+    metered(pairs).map(|pair| Object::Entry(Arc::new(pair.clone()))).collect()
 }
 
 /// Each element with its index: pairs, or a map from index to element.
 pub(crate) fn indexed(object: &Object, map: bool) -> Object {
-    let elements = unfolded(object).into_iter().enumerate();
+    let elements = metered(unfolded(object)).enumerate();
     match map {
         true => Object::map(elements.map(|(at, element)| (Object::Int(at as i32), element)).collect()),
         false => Object::list(
@@ -37,7 +39,7 @@ pub(crate) fn indexed(object: &Object, map: bool) -> Object {
 /// Do all, any or none of the elements satisfy a predicate? An object that is no collection does not pass.
 pub(crate) fn quantified(what: &str, predicate: &Predicate, object: &Object) -> bool {
     let Some(elements) = elements_of(object) else { return false };
-    let mut test = elements.iter().map(|element| holds(predicate, element) == Some(true));
+    let mut test = metered(&elements).map(|element| holds(predicate, element) == Some(true));
     match what {
         "any" => test.any(|truth| truth),
         "all" => test.all(|truth| truth),
@@ -61,12 +63,12 @@ pub(crate) fn tailed(object: &Object, count: i64) -> Option<Object> {
 fn part(object: &Object, place: impl Fn(usize) -> (usize, usize)) -> Option<Object> {
     let cut = |elements: &[Object]| {
         let (from, to) = place(elements.len());
-        elements.get(from.min(to)..to).unwrap_or(&[]).to_vec()
+        metered(elements.get(from.min(to)..to).unwrap_or(&[])).cloned().collect::<Vec<_>>()
     };
     match object {
         Object::Map(pairs) => {
             let (from, to) = place(pairs.len());
-            Some(Object::map(pairs.get(from.min(to)..to).unwrap_or(&[]).to_vec()))
+            Some(Object::map(metered(pairs.get(from.min(to)..to).unwrap_or(&[])).cloned().collect()))
         }
         Object::Path(path) => {
             let (from, to) = place(path.objects.len());
@@ -89,7 +91,7 @@ impl Machine {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let chosen = |mut all: Vec<Object>| {
             let mut chosen = Vec::new();
-            while chosen.len() < count && !all.is_empty() {
+            while chosen.len() < count && !all.is_empty() && watch::spend(1).is_ok() {
                 let at = (self.random() % all.len() as u64) as usize;
                 chosen.push(all.swap_remove(at));
             }
@@ -97,7 +99,7 @@ impl Machine {
         };
         match object {
             Object::Map(pairs) => {
-                let pairs = chosen(entries(pairs)).into_iter().filter_map(|entry| match entry {
+                let pairs = metered(chosen(entries(pairs))).filter_map(|entry| match entry {
                     Object::Entry(entry) => Some((*entry).clone()),
                     _ => None,
                 });
@@ -113,8 +115,8 @@ impl Machine {
     pub(crate) fn local_dedup(&self, by: Option<&By>, traverser: &Traverser) -> Outcome<Object> {
         let Some(elements) = elements_of(&traverser.object) else { return Ok(traverser.object.clone()) };
         let Some(by) = by else { return Ok(set_of(elements)) };
-        let (mut seen, mut kept) = (HashSet::new(), Vec::new());
-        for element in elements {
+        let (mut seen, mut kept) = (KeyNumbers::default(), Vec::with_capacity(elements.len()));
+        for element in metered(elements) {
             let there = Traverser { object: element.clone(), ..traverser.clone() };
             if let Some(key) = self.by(by, &there)?
                 && seen.insert(Keyed(key))
@@ -134,8 +136,8 @@ impl Machine {
                 None => return Ok(other.clone()),
             },
         };
-        let mut keyed = Vec::new();
-        'next: for part in parts {
+        let mut keyed = Vec::with_capacity(parts.len());
+        'next: for part in metered(parts) {
             let there = Traverser { object: part.clone(), ..traverser.clone() };
             let mut values = Vec::new();
             for key in keys {
@@ -147,9 +149,9 @@ impl Machine {
             keyed.push((values, self.random(), part));
         }
         let ids = ElementIds::of(self);
-        keyed.sort_by(|a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1), &ids));
+        let keyed = sorting::sorted(keyed, |a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1), &ids))?;
         ids.end()?;
-        let parts = keyed.into_iter().map(|(.., part)| part);
+        let parts = metered(keyed).map(|(.., part)| part);
         Ok(match &traverser.object {
             Object::Map(_) => Object::map(
                 parts

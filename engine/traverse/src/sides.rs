@@ -3,7 +3,7 @@
 use crate::ordered::Ordered;
 use crate::step::{Body, Name, Program, Step};
 use crate::subgraph::Part;
-use crate::traverser::Traverser;
+use crate::traverser::Traversers;
 use foldhash::HashMap;
 use gremlin::{Object, Token};
 
@@ -14,7 +14,7 @@ pub(crate) enum Side {
     /// A bag under construction.
     Bag(Ordered<u64>),
     /// Groups.
-    Groups(Ordered<Vec<Traverser>>, Body),
+    Groups(Ordered<Traversers>, Body),
     /// Counts.
     Counts(Ordered<i64>),
     /// A tree.
@@ -60,5 +60,19 @@ impl Sides {
             };
             self.named.entry(name.clone()).or_insert(side);
         }
+    }
+    /// Drops a part of them; true if more is left.
+    pub fn drop_some(&mut self) -> bool {
+        let Some(name) = self.named.keys().next().cloned() else { return false };
+        let more = match self.named.get_mut(&name) {
+            Some(Side::Bag(bag)) => bag.drop_some(),
+            Some(Side::Counts(counts)) => counts.drop_some(),
+            Some(Side::Groups(groups, _)) => groups.drop_some(),
+            _ => false,
+        };
+        if !more {
+            self.named.remove(&name);
+        }
+        true
     }
 }

@@ -1,5 +1,6 @@
 //! Traversers: an object with its bulk, path, sack and rounds.
 
+use crate::pieces::PieceQueue;
 use gremlin::Object;
 use gremlin::object::Path;
 use smallvec::SmallVec;
@@ -8,6 +9,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 type Name = Arc<str>;
+
+/// Traversers on their way.
+pub type Traversers = PieceQueue<Traverser>;
+/// Where a step puts what it gives.
+pub(crate) type Out<'a> = &'a mut Traversers;
 
 /// One traverser, or several that differ in nothing.
 #[derive(Clone, Debug)]

@@ -2,15 +2,14 @@
 
 use crate::error::{Outcome, TraverseError};
 use crate::machine::Machine;
+use crate::pieces::metered;
 use crate::shapes;
 use crate::step::{By, End, Name, Step};
-use crate::traverser::Traverser;
+use crate::traverser::{Out, Traverser};
 use gremlin::object::Path;
 use gremlin::{Object, Token};
 use model::{Direction, EdgeRef};
 use std::sync::Arc;
-
-type Out<'a> = &'a mut Vec<Traverser>;
 
 impl Machine {
     /// Steps from one object to others.
@@ -27,9 +26,7 @@ impl Machine {
             Step::EdgeEnd(end) => return self.edge_end(*end, &traverser, out),
             Step::Properties { keys, values } => return self.properties(keys, *values, &traverser, out),
             Step::Unfold => {
-                out.extend(
-                    shapes::unfolded(object).into_iter().map(|one| traverser.to(one, self.keeps_path)),
-                );
+                out.extend(metered(shapes::unfolded(object)).map(|one| traverser.to(one, self.keeps_path)));
                 return Ok(());
             }
             Step::PropertyMap { keys, values, tokens, by } => {
@@ -95,6 +92,7 @@ impl Machine {
             found.clear();
             self.graph.adjacent(vertex, *direction, types, &mut found)?;
             for edge in &found {
+                execute::watch::spend(1)?;
                 let far = if *direction == Direction::Out { edge.target } else { edge.source };
                 if !self.sees_all() && (!self.sees_edge(edge)? || (!to_edge && !self.sees_vertex(far)?)) {
                     continue;

@@ -6,14 +6,14 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod twin;
 
-use execute::program::Ended;
-use execute::{Access, ExecuteOptions, Execution};
+use execute::{Access, ExecuteOptions, Execution, watch};
 use gremlin::{Bindings, Object, Request, Terminal, Traversal};
 use model::{EdgeRef, Value, VertexId};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tanglewood_traverse::answer::ending::Ending;
-use tanglewood_traverse::answer::graph_adapter::{Bounds, GraphAdapter};
+use tanglewood_traverse::answer::graph_adapter::GraphAdapter;
 use tanglewood_traverse::answer::own_ids::{OwnIds, candidates};
 use tanglewood_traverse::answer::planned::{PlannedTraversal, Plans, Script, params};
 use tanglewood_traverse::answer::running::{Found, Started};
@@ -34,7 +34,7 @@ enum Ids {
 }
 
 /// Neither time nor bytes are short.
-const BOUNDS: (Option<u64>, u64) = (None, 1 << 30);
+const BYTES_MAX: u64 = 1 << 30;
 
 const ALL_IDS: [Ids; 3] = [Ids::Numbers, Ids::Indexed, Ids::Texts];
 
@@ -62,7 +62,7 @@ impl Stored {
             edges: Vec::new(),
         };
         let transaction = Arc::new(stored.engine.begin(Mode::Write));
-        let graph = stored.walked(Some(&transaction), BOUNDS);
+        let graph = stored.walked(Some(&transaction), BYTES_MAX);
         let given = |number: u64| match ids {
             Ids::Numbers | Ids::Indexed => Object::Int(number as i32),
             Ids::Texts => Object::string(number.to_string()),
@@ -95,14 +95,9 @@ impl Stored {
         }
         stored
     }
-    fn walked(
-        &self,
-        transaction: Option<&Arc<Transaction>>,
-        (deadline_ns, bytes_max): (Option<u64>, u64),
-    ) -> GraphAdapter {
+    fn walked(&self, transaction: Option<&Arc<Transaction>>, bytes_max: u64) -> GraphAdapter {
         let view = transaction.map_or_else(|| self.engine.snapshot(), |transaction| transaction.snapshot());
-        let bounds = Bounds { deadline_ns, bytes_max, ended: Arc::new(Ended::new()) };
-        GraphAdapter::new(view, transaction.cloned(), self.own_ids.clone(), bounds)
+        GraphAdapter::new(view, transaction.cloned(), self.own_ids.clone(), bytes_max)
     }
     /// By the machine, on the executors.
     fn run(
@@ -111,14 +106,14 @@ impl Stored {
         transaction: Option<&Arc<Transaction>>,
     ) -> Result<Vec<Object>, AnswerError> {
         gremlin::check(traversal)?;
-        let (compiled, found, ended) = (Arc::new(compile(traversal)?), Found::default(), Ended::new());
-        let program = Started::new(self.walked(transaction, BOUNDS), compiled, found.clone(), None);
+        let (compiled, found) = (Arc::new(compile(traversal)?), Found::default());
+        let program = Started::new(self.walked(transaction, BYTES_MAX), compiled, found.clone(), None);
         let (view, access) = match transaction {
             Some(transaction) => (transaction.snapshot(), Access::Write(transaction.clone())),
             None => (self.engine.snapshot(), Access::Read(self.engine.snapshot())),
         };
         let options = ExecuteOptions::default();
-        let stream = Execution::start_program(&self.runtime, (Box::new(program), &ended), access, options)?;
+        let stream = Execution::start_program(&self.runtime, Box::new(program), access, options)?;
         all(Answer::running(stream, found, view))
     }
     /// By a plan of the algebra.
@@ -380,7 +375,7 @@ fn ids_are_found_however_they_are_written() {
     for ids in ALL_IDS {
         let stored = Stored::of(&modern(), ids);
         let transaction = Arc::new(stored.engine.begin(Mode::Write));
-        let graph = stored.walked(Some(&transaction), BOUNDS);
+        let graph = stored.walked(Some(&transaction), BYTES_MAX);
         for (at, vertex) in stored.vertices.iter().enumerate() {
             let number = at as i64 + 1;
             for id in [Object::Int(number as i32), Object::Long(number), Object::string(number.to_string())] {
@@ -552,13 +547,14 @@ fn a_terminal_takes_its_part() {
 #[test]
 fn a_traversal_ends_within_its_bounds() {
     let stored = Stored::of(&modern(), Ids::Numbers);
-    let graph = stored.walked(None, (Some(0), 1_280));
+    let graph = stored.walked(None, 1_280);
     assert!(graph.pause(10).is_ok());
     let message = graph.pause(11).unwrap_err().to_string();
     assert!(message.contains("11 traversers are more than 1280 bytes"), "{message}");
-    let late = (0..16).find_map(|_| graph.pause(0).err()).unwrap().to_string();
-    assert!(late.contains("took longer than it was allowed to"), "{late}");
-    let graph = stored.walked(None, (Some(u64::MAX), 0));
+    let watched = watch::enter(watch::Limited::new(Duration::ZERO, u64::MAX));
+    let late = (0..100).find_map(|_| graph.pause(0).err()).unwrap().to_string();
+    assert!(late.contains("its time is over"), "{late}");
+    drop(watched);
     assert!((0..100).all(|_| graph.pause(0).is_ok()));
     let message = graph.add_vertex(&[], None).unwrap_err().to_string();
     assert!(message.contains("it may only read"), "{message}");

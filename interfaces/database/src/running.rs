@@ -61,6 +61,21 @@ pub(crate) struct Running<'a> {
     pub part_of: Option<execute::QueryId>,
 }
 
+/// What is shown, as lists of running queries show it: no more of it is written than they show.
+pub(crate) fn label(shown: &dyn std::fmt::Display) -> String {
+    struct Label(String);
+    impl std::fmt::Write for Label {
+        fn write_str(&mut self, part: &str) -> std::fmt::Result {
+            self.0.push_str(shortened(part));
+            if self.0.len() < LABEL_BYTES_MAX { Ok(()) } else { Err(std::fmt::Error) }
+        }
+    }
+    let mut label = Label(String::new());
+    // An error says that it is full.
+    let _ = std::fmt::Write::write_fmt(&mut label, format_args!("{shown}"));
+    shortened(&label.0).to_string()
+}
+
 /// A text as lists of running queries show it.
 pub(crate) fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(LABEL_BYTES_MAX)]

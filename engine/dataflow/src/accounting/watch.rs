@@ -58,6 +58,10 @@ pub trait Watch {
     fn charge(&self, bytes: u64) -> Result<(), Stopped>;
     /// Gives bytes back.
     fn release(&self, bytes: u64);
+    /// Does somebody else wait for the thread? Then the work pauses before its time is over.
+    fn is_awaited(&self) -> bool {
+        false
+    }
     /// Is the work over, so that nothing it finds from now on is used?
     fn is_over(&self, _: u64) -> bool {
         false
@@ -160,7 +164,7 @@ pub fn is_over() -> bool {
     WATCH.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.is_over(monotonic_ns())))
 }
 
-/// Looks at the clock and the query, and pauses where the time of the turn is over.
+/// Looks at the clock and the query, and pauses where the time of the turn is over, or somebody waits.
 #[cold]
 fn look() -> Result<(), Stopped> {
     METER.with(|meter| meter.units_left.set(UNITS_PER_LOOK));
@@ -169,7 +173,9 @@ fn look() -> Result<(), Stopped> {
     let outcome = ask(now_ns);
     // Who is told to end does so at once; who was told before, and goes on, pauses like others.
     let is_news = outcome.is_err() && !METER.with(|meter| meter.told.replace(outcome.is_err()));
-    if is_news || !fiber::is_due(now_ns) { outcome } else { ask(pause(now_ns)) }
+    let is_awaited = || WATCH.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.is_awaited()));
+    let pauses = fiber::is_due(now_ns) || (fiber::is_running() && is_awaited());
+    if is_news || !pauses { outcome } else { ask(pause(now_ns)) }
 }
 
 /// Lets the thread work for others; returns the clock afterwards. The state of this work is put away meanwhile.

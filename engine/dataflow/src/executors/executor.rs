@@ -9,7 +9,7 @@ use crate::accounting::tenants::{Owner, Payer, Tenants, Work};
 use crate::accounting::{latch, watch};
 use crate::executors::local::{LocalQuery, QueryAccess, drop_quietly};
 use crate::executors::turn::{Slice, Turn};
-use crate::queries::links::{Command, Links, Shared};
+use crate::queries::links::{self, Command, Links, Shared};
 use crate::terms::limits::{
     BALANCE_EVERY_NS, BLOCKED_RECHECK_NS, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLACK, WAITING_REPOLL_NS,
 };
@@ -89,6 +89,7 @@ impl<M: Message> Executor<M> {
 
     /// The thread's body.
     pub(crate) fn run(mut self, control: &WorkerControl) {
+        links::begin_here(self.me);
         while !control.stopping() {
             if let Err(panicked) = caught(|| self.round(control)) {
                 self.begin_anew(&panicked);

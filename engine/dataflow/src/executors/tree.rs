@@ -293,7 +293,13 @@ impl<M: Message> Tree<M> {
 
     /// Drops some nodes of a query that has ended; true if more are left.
     pub(crate) fn drop_some(&mut self, nodes_max: usize) -> bool {
-        self.nodes.truncate(self.nodes.len().saturating_sub(nodes_max));
+        let from = self.nodes.len().saturating_sub(nodes_max);
+        let seats = self.nodes[from..].iter_mut().flat_map(|node| &mut node.seats);
+        let mut operators = seats.filter_map(|seat| seat.station.as_mut()?.operator.as_mut());
+        if operators.any(|operator| operator.drop_some()) {
+            return true;
+        }
+        self.nodes.truncate(from);
         !self.nodes.is_empty()
     }
 

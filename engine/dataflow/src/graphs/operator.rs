@@ -64,6 +64,11 @@ pub trait Operator<M: Message>: Send {
     /// The next run begins, for one that has ended a run. Nothing has come to it yet.
     fn begin_run(&mut self) {}
 
+    /// Its query is over: drops a part of what it holds, in little time; true if more is left. Then it is dropped itself.
+    fn drop_some(&mut self) -> bool {
+        false
+    }
+
     /// Outside scopes: no more input on `port`, on any executor, ever. Called once a port on every existing instance.
     ///
     /// # Errors

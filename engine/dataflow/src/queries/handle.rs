@@ -70,13 +70,6 @@ impl<M: Message> QueryHandle<M> {
         Watch::release(&*self.shared, bytes);
     }
 
-    /// A function that says from any thread whether the query has ended, for an operator whose one call may take long. That operator may lie in the
-    /// graph of the query itself: the function does not keep the query in memory.
-    pub fn ended(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
-        let stopped = self.shared.stop_flag();
-        Arc::new(move || stopped.load(Ordering::SeqCst))
-    }
-
     /// Counters of each vertex so far, in the order of their creation.
     pub fn profile(&self) -> Vec<VertexProfile> {
         self.shared.profile()

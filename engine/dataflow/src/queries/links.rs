@@ -15,12 +15,27 @@ use crate::terms::root::Root;
 use crate::{Message, TenantNo, UserNo};
 use crossbeam_queue::SegQueue;
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use world::workers::Waker;
 
 pub(crate) type Shared<M> = Arc<QueryShared<M>>;
+
+thread_local! {
+    static EXECUTOR: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// From now on the thread is this executor's.
+pub(crate) fn begin_here(executor: usize) {
+    EXECUTOR.set(Some(executor));
+}
+
+/// The executor whose thread this is; none of another thread.
+pub(crate) fn executor_here() -> Option<usize> {
+    EXECUTOR.get()
+}
 
 pub(crate) enum Command<M: Message> {
     /// Begin: wake the sources. To the home executor.

@@ -9,7 +9,7 @@ use crate::accounting::tenants::{Owner, weight};
 use crate::accounting::watch::{Stopped, Watch};
 use crate::graphs::graph::{Edge, Graph};
 use crate::queries::level::Level;
-use crate::queries::links::{Command, Links};
+use crate::queries::links::{self, Command, Links};
 use crate::queries::output::Output;
 use crate::terms::options::QueryOptions;
 use crate::terms::parts::{Parts, Past};
@@ -59,7 +59,7 @@ pub(crate) struct QueryShared<M: Message> {
     /// Its parts.
     pub(crate) parts: Parts<QueryShared<M>>,
     /// Set once the query ended, well or badly.
-    stopped: Arc<AtomicBool>,
+    stopped: AtomicBool,
     /// Counted messages by (vertex, port, executor); see `queue_place`.
     queued: Vec<AtomicUsize>,
     /// By executor: has local state; found all it could run blocked by a full queue; has an operator that waits.
@@ -108,7 +108,7 @@ impl<M: Message> QueryShared<M> {
             is_shared_out: AtomicBool::new(false),
             whole,
             parts: Parts::default(),
-            stopped: Arc::default(),
+            stopped: AtomicBool::new(false),
             queued: (0..graph.ports() * executors).map(|_| AtomicUsize::new(0)).collect(),
             touched: flags(),
             blocked: flags(),
@@ -131,11 +131,6 @@ impl<M: Message> QueryShared<M> {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::SeqCst)
-    }
-
-    /// True once the query has ended. The flag does not keep the query in memory: the graph of the query may hold it.
-    pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
-        self.stopped.clone()
     }
 
     /// Ends the query, with a fault or well; false if it had ended before. Executors drop its work when they see it.
@@ -353,6 +348,10 @@ impl<M: Message> Watch for QueryShared<M> {
     }
     fn release(&self, bytes: u64) {
         self.ledger.release_inside(bytes);
+    }
+    fn is_awaited(&self) -> bool {
+        let inbox = links::executor_here().and_then(|executor| self.links.inboxes.get(executor));
+        inbox.is_some_and(|inbox| !inbox.queue.is_empty()) || self.links.clients_due.any()
     }
     fn is_over(&self, now_ns: u64) -> bool {
         self.look(now_ns).is_err()

@@ -441,7 +441,7 @@ fn columns_in_the_making_hold_their_bytes() {
 #[test]
 fn sorting_holds_what_it_sorts() {
     let (_, most) = measured(|| {
-        crate::metered::sorted((0..100_000_u64).rev().collect(), u64::cmp).unwrap();
+        dataflow::sorting::sorted((0..100_000_u64).rev().collect(), u64::cmp).unwrap();
     });
     assert!(most >= 800_000, "{most} bytes");
 }

@@ -6,7 +6,6 @@ use super::own_ids::{self, OwnIds};
 use super::stored_value::{self, OWN_ID};
 use crate::{Graph, Kept, Outcome, TraverseError, Wanted};
 use execute::CacheAccess;
-use execute::program::Ended;
 use gremlin::Object;
 use model::schema::{IndexId, SchemaTarget};
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
@@ -17,27 +16,17 @@ use store::{AdjacencyView, LabelFilter, Snapshot, StoreError};
 use transact::{Mode, TransactError, Transaction};
 use world::clock::{monotonic_ns, wall_us};
 
-/// Pauses between two looks at the clock.
-const PAUSES_BETWEEN_LOOKS: u32 = 16;
-
 /// Lists of chunks that are cached for scans that continue.
 const SCANS_MAX: usize = 8;
 
 /// Keys whose width is cached.
 const WIDE_MAX: usize = 16;
 
+/// Units of work between two pauses of the machine, roughly.
+const UNITS_PER_PAUSE: u64 = 256;
+
 /// Bytes that a waiting traverser is charged.
 pub(super) const TRAVERSER_BYTES: usize = 128;
-
-/// The limits of a traversal, also within one turn of its machine.
-pub struct Bounds {
-    /// When it has taken too long, by the monotonic clock.
-    pub deadline_ns: Option<u64>,
-    /// Bytes that its traversers may take.
-    pub bytes_max: u64,
-    /// Was it ended from outside?
-    pub ended: Arc<Ended>,
-}
 
 /// May this procedure be called?
 pub type MayCall = Arc<dyn Fn(&str) -> bool + Send + Sync>;
@@ -49,12 +38,12 @@ pub struct GraphAdapter {
     own_ids: Arc<OwnIds>,
     /// Has something been written that the view does not show?
     stale: Cell<bool>,
-    bounds: Bounds,
+    /// Bytes that its traversers may take.
+    bytes_max: u64,
     /// Which procedures may be called; all, if absent.
     may_call: Option<MayCall>,
     /// Results of node programs; none are cached where absent.
     cache: Option<CacheAccess>,
-    pauses: Cell<u32>,
     now_us: u64,
     adjacency: RefCell<Vec<Adjacent>>,
     scans: RefCell<Vec<Scan>>,
@@ -103,22 +92,21 @@ impl GraphAdapter {
     pub fn caching(self, cache: CacheAccess) -> GraphAdapter {
         GraphAdapter { cache: Some(cache), ..self }
     }
-    /// A snapshot, or a transaction at that snapshot.
+    /// A snapshot, or a transaction at that snapshot; its traversers may take so many bytes.
     pub fn new(
         snapshot: Snapshot,
         transaction: Option<Arc<Transaction>>,
         own_ids: Arc<OwnIds>,
-        bounds: Bounds,
+        bytes_max: u64,
     ) -> GraphAdapter {
         GraphAdapter {
             view: RefCell::new(snapshot),
             transaction,
             own_ids,
             stale: Cell::new(false),
-            bounds,
+            bytes_max,
             may_call: None,
             cache: None,
-            pauses: Cell::new(0),
             now_us: wall_us(),
             adjacency: RefCell::default(),
             scans: RefCell::default(),
@@ -590,24 +578,12 @@ impl Graph for GraphAdapter {
         )
     }
     fn pause(&self, waiting: usize) -> Outcome<()> {
-        let Bounds { deadline_ns, bytes_max, ended } = &self.bounds;
-        if (waiting * TRAVERSER_BYTES) as u64 > *bytes_max {
+        let bytes_max = self.bytes_max;
+        if (waiting * TRAVERSER_BYTES) as u64 > bytes_max {
             let message = format!("{waiting} traversers are more than {bytes_max} bytes may hold");
             return Err(fault("Neo.TransientError.General.MemoryPoolOutOfMemoryError", message));
         }
-        if ended.get().is_some_and(|ended| ended()) {
-            return Err(fault("Neo.TransientError.Transaction.Terminated", "the traversal was ended"));
-        }
-        let pauses = self.pauses.get().wrapping_add(1);
-        self.pauses.set(pauses);
-        let looks = pauses.is_multiple_of(PAUSES_BETWEEN_LOOKS);
-        if looks && deadline_ns.is_some_and(|deadline| monotonic_ns() > deadline) {
-            return Err(fault(
-                "Neo.ClientError.Transaction.TransactionTimedOut",
-                "the traversal took longer than it was allowed to",
-            ));
-        }
-        Ok(())
+        Ok(execute::watch::spend(UNITS_PER_PAUSE)?)
     }
     fn chance(&self) -> u64 {
         world::chance::Chance::system_seed()

@@ -78,6 +78,8 @@ impl Program for Started {
                 Ok(Turned::Done)
             }
             Err(error) => {
+                // What it holds is dropped here, where others can run between.
+                while self.drop_some() {}
                 let message = error.to_string();
                 self.found.shared.lock().1 = Some(error);
                 Err(message.into())
@@ -86,6 +88,9 @@ impl Program for Started {
     }
     fn bytes(&self) -> usize {
         self.pipeline.waiting() * TRAVERSER_BYTES
+    }
+    fn drop_some(&mut self) -> bool {
+        self.pipeline.drop_some() || self.machine.sides.get_mut().drop_some()
     }
 }
 

@@ -4,15 +4,17 @@ use super::objects::{elements_of, set_of, shown};
 use crate::compare::{Keyed, equal};
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
+use crate::ordered::KeyNumbers;
+use crate::pieces::metered;
 use gremlin::Object;
-use std::collections::HashSet;
 
 pub(super) fn conjoin(object: &Object, arguments: &[Object]) -> Outcome<Object> {
     let elements = incoming("conjoin", object)?;
     let Some(separator) = arguments.first().and_then(Object::as_str) else {
         return Err(TraverseError::step("conjoin", "Input delimiter to conjoin step can't be null."));
     };
-    let parts: Vec<String> = elements.iter().filter(|element| **element != Object::Null).map(shown).collect();
+    let parts: Vec<String> =
+        metered(&elements).filter(|element| **element != Object::Null).map(shown).collect();
     match parts.is_empty() && !elements.is_empty() {
         true => Ok(Object::Null),
         false => Ok(Object::string(parts.join(separator))),
@@ -64,9 +66,10 @@ pub(super) fn collections(name: &'static str, object: &Object, arguments: &[Obje
             TraverseError::step(name, message)
         })?,
     };
-    let holds = |all: &[Object]| all.iter().map(|element| Keyed(element.clone())).collect::<HashSet<_>>();
+    let holds =
+        |all: &[Object]| metered(all).map(|element| Keyed(element.clone())).collect::<KeyNumbers<_>>();
     Ok(match name {
-        "combine" => Object::list(left.into_iter().chain(right).collect()),
+        "combine" => Object::list(metered(left.into_iter().chain(right)).collect()),
         "merge" => set_of(left.into_iter().chain(right)),
         "difference" => {
             let right = holds(&right);
@@ -89,9 +92,9 @@ pub(super) fn collections(name: &'static str, object: &Object, arguments: &[Obje
 }
 
 fn merged(pairs: &[(Object, Object)], more: &[(Object, Object)]) -> Object {
-    let mut all = pairs.to_vec();
+    let mut all: Vec<_> = metered(pairs).cloned().collect();
     for (key, value) in more {
-        match all.iter_mut().find(|(known, _)| equal(known, key)) {
+        match metered(&mut all).find(|(known, _)| equal(known, key)) {
             Some(pair) => pair.1 = value.clone(),
             None => all.push((key.clone(), value.clone())),
         }
@@ -104,5 +107,5 @@ fn product(left: &[Object], right: &[Object]) -> Outcome<Object> {
         return Err(TraverseError::Limit(format!("product makes more than {COLLECTION_MAX} pairs")));
     }
     let pairs = left.iter().flat_map(|x| right.iter().map(|y| Object::list(vec![x.clone(), y.clone()])));
-    Ok(Object::list(pairs.collect()))
+    Ok(Object::list(metered(pairs).collect()))
 }

@@ -2,8 +2,9 @@
 
 use crate::compare::{Keyed, order};
 use crate::limits::COLLECTION_MAX;
+use crate::ordered::KeyNumbers;
+use crate::pieces::metered;
 use gremlin::Object;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// An object as text, as `asString` gives it.
@@ -26,8 +27,9 @@ pub fn shown(object: &Object) -> String {
         Object::Bulk(_) => format!("[{}]", joined(&elements_of(object).unwrap_or_default(), ", ")),
         Object::Path(path) => format!("path[{}]", joined(&path.objects, ", ")),
         Object::Map(pairs) | Object::Tree(pairs) => {
-            let pairs: Vec<String> =
-                pairs.iter().map(|(key, value)| format!("{}={}", shown(key), shown(value))).collect();
+            let pairs: Vec<String> = metered(pairs.iter())
+                .map(|(key, value)| format!("{}={}", shown(key), shown(value)))
+                .collect();
             format!("{{{}}}", pairs.join(", "))
         }
         Object::VertexProperty(property) => format!("vp[{}->{}]", property.key, shown(&property.value)),
@@ -51,20 +53,20 @@ fn float(number: f64, text: String) -> String {
 }
 
 fn joined(elements: &[Object], separator: &str) -> String {
-    elements.iter().map(shown).collect::<Vec<_>>().join(separator)
+    metered(elements).map(shown).collect::<Vec<_>>().join(separator)
 }
 
 /// The elements of a collection; none where it is no collection.
 pub fn elements_of(object: &Object) -> Option<Vec<Object>> {
     Some(match object {
-        Object::List(elements) | Object::Set(elements) => elements.to_vec(),
-        Object::Path(path) => path.objects.clone(),
+        Object::List(elements) | Object::Set(elements) => metered(elements.iter()).cloned().collect(),
+        Object::Path(path) => metered(&path.objects).cloned().collect(),
         Object::Bulk(bag) => {
             let all = bag.iter().flat_map(|(element, count)| {
                 let count = usize::try_from(*count).unwrap_or(COLLECTION_MAX).min(COLLECTION_MAX);
                 std::iter::repeat_n(element.clone(), count)
             });
-            all.take(COLLECTION_MAX).collect()
+            metered(all.take(COLLECTION_MAX)).collect()
         }
         _ => return None,
     })
@@ -72,8 +74,8 @@ pub fn elements_of(object: &Object) -> Option<Vec<Object>> {
 
 /// A set of the elements of a list, in its order.
 pub fn set_of(elements: impl IntoIterator<Item = Object>) -> Object {
-    let mut seen = HashSet::new();
-    let kept = elements.into_iter().filter(|element| seen.insert(Keyed(element.clone())));
+    let mut seen = KeyNumbers::default();
+    let kept = metered(elements).filter(|element| seen.insert(Keyed(element.clone())));
     Object::Set(Arc::new(kept.collect()))
 }
 

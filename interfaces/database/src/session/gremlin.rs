@@ -7,8 +7,8 @@ use super::gremlin_script::Running;
 use crate::gremlin::{GremlinAnswer, GremlinOptions};
 use crate::interrupt::Ticket;
 use crate::query_log::{QueryKind, QueryLanguage, QuerySubject};
+use crate::running::label;
 use crate::{Error, Limits};
-use execute::program::Ended;
 use execute::{Access, CacheAccess, Execution, ResultStream};
 use gremlin::{Traversal, TraversalMetrics};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::{Mode, Transaction};
 use traverse::Compiled;
-use traverse::answer::graph_adapter::{Bounds, GraphAdapter};
+use traverse::answer::graph_adapter::GraphAdapter;
 use traverse::answer::planned::{PlannedTraversal, Plans, params};
 use traverse::answer::running::{Found, Measures, Started};
 use traverse::answer::{Answer, Objects, report};
@@ -114,7 +114,7 @@ impl Session {
         let timeout = compiled.setting.timeout_ms.map(Duration::from_millis).or(options.timeout);
         let limits = Limits { timeout: timeout.or(self.limits.timeout), ..self.limits.clone() };
         let deadline_ns = self.deadline(&limits, monotonic_ns());
-        let label = traversal.to_string();
+        let label = label(traversal);
         let asked = TraversalRequest { compiled, label, deadline_ns, measures };
         match &self.transaction {
             None if asked.compiled.writes => self.traverse_and_commit(&asked),
@@ -180,7 +180,7 @@ impl Session {
     ) -> Result<GremlinAnswer, Error> {
         let timeout_ms = traversal.option("evaluationTimeout").and_then(gremlin::Object::as_long);
         let params = params(traversal, &planned.planned);
-        let text = &|| traversal.to_string();
+        let text = &|| label(traversal);
         self.run_planned(Running { planned, params, timeout_ms, text }, view, options)
     }
 
@@ -220,35 +220,32 @@ impl Session {
     ) -> Result<GremlinAnswer, Error> {
         let found = Found::default();
         let bytes_max = self.bytes_max();
-        let ended = Arc::new(Ended::new());
-        let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
         let own_ids = self.database.own_ids().clone();
         let rights = self.restricted_view().map(|restricted_view| restricted_view.rights.clone());
         let may_call = rights
             .map(|rights| Arc::new(move |name: &str| rights.may_call(name)) as traverse::answer::MayCall);
         let tenant = self.speaker.payer(self.database.accounts()).tenant;
         let cache = CacheAccess { cache: self.database.program_cache().clone(), tenant };
-        let graph = GraphAdapter::new(snapshot.clone(), transaction.clone(), own_ids, bounds);
+        let graph = GraphAdapter::new(snapshot.clone(), transaction.clone(), own_ids, bytes_max);
         let graph = graph.allowing(may_call).caching(cache);
         let program = Started::new(graph, asked.compiled.clone(), found.clone(), asked.measures.clone());
         let access = match transaction {
             Some(transaction) => Access::Write(transaction),
             None => Access::Read(snapshot.clone()),
         };
-        let (stream, ticket) = self.submit(asked, (program, &ended), access)?;
+        let (stream, ticket) = self.submit(asked, program, access)?;
         Ok(GremlinAnswer::new(Answer::running(stream, found, snapshot), ticket))
     }
 
     fn submit(
         &self,
         asked: &TraversalRequest,
-        (program, ended): (Started, &Ended),
+        program: Started,
         access: Access,
     ) -> Result<(ResultStream, Option<Ticket>), Error> {
         let running = self.running(&asked.label, (self.bytes_max(), asked.deadline_ns))?;
         let options = self.database.execute_options(&running);
-        let stream =
-            Execution::start_program(self.database.runtime(), (Box::new(program), ended), access, options)?;
+        let stream = Execution::start_program(self.database.runtime(), Box::new(program), access, options)?;
         let ticket = stream.id().map(|query| self.interrupter.starts(query));
         Ok((stream, ticket))
     }

@@ -48,6 +48,24 @@ const TEXTS: &[(&str, &str)] = &[
     ("gremlin dedup", "g.inject(list).dedup(Scope.local).count(Scope.local)"),
     ("gremlin fold", "g.inject(list).unfold().fold().count(Scope.local)"),
     ("gremlin group", "g.inject(list).unfold().groupCount().count(Scope.local)"),
+    ("gremlin order", "g.inject(list).unfold().order().by(Order.desc).count()"),
+    ("gremlin order by", "g.V().order().by('j', Order.desc).by('i').values('i').tail(5).sum()"),
+    ("gremlin dedup of all", "g.inject(list).unfold().dedup().count()"),
+    ("gremlin barrier", "g.inject(list).unfold().barrier().count()"),
+    ("gremlin tail", "g.inject(list).unfold().tail(1000000).count()"),
+    ("gremlin sample", "g.inject(list).unfold().sample(2).count()"),
+    ("gremlin aggregate", "g.inject(list).unfold().aggregate('x').cap('x').count(Scope.local)"),
+    ("gremlin group by", "g.V().group().by('j').by(count()).count(Scope.local)"),
+    ("gremlin union", "g.inject(list).unfold().union(identity(), constant(1)).count()"),
+    ("gremlin repeat", "g.inject(list).unfold().repeat(identity()).times(3).count()"),
+    ("gremlin path of all", "g.V().as('a').out('R').path().by('i').fold().count(Scope.local)"),
+    ("gremlin project", "g.V().project('i', 'j').by('i').by('j').fold().count(Scope.local)"),
+    ("gremlin tree", "g.V().hasLabel('V').has('j', 7).out('R').tree().count(Scope.local)"),
+    ("gremlin sum of a list", "g.inject(list).sum(Scope.local)"),
+    ("gremlin combine", "g.inject(list).combine(list).count(Scope.local)"),
+    ("gremlin intersect", "g.inject(list).intersect(list).count(Scope.local)"),
+    ("gremlin reverse", "g.inject(list).reverse().count(Scope.local)"),
+    ("gremlin index", "g.inject(list).index().unfold().count()"),
     ("gremlin add", "g.inject(list).unfold().addV('W').property('i', 1).count()"),
     ("gremlin path", "g.V().as('a').out('R').as('b').select('a', 'b').by('i').count()"),
 ];
@@ -83,9 +101,13 @@ fn end_each<'t>(texts: impl Iterator<Item = &'t (&'static str, &'static str)>, c
     let only = std::env::var("TANGLEWOOD_MATRIX_ONLY").ok();
     let mut took = Took::default();
     let rows = (0..count / 4).map(|i| Value::map([("i", Value::Int(i))])).collect();
-    let params =
-        params! { "list" => Value::list((0..count).map(Value::Int).collect()), "rows" => Value::list(rows) };
+    let (list, rows) = (Value::list((0..count).map(Value::Int).collect()), Value::list(rows));
     for (name, text) in texts.filter(|(name, _)| only.as_ref().is_none_or(|only| only == name)) {
+        let params = match (text.contains("list"), text.contains("rows")) {
+            (true, _) => params! { "list" => list.clone() },
+            (_, true) => params! { "rows" => rows.clone() },
+            _ => params! {},
+        };
         let fresh = database(count);
         let began = Instant::now();
         let outcome = ask(&fresh, text, &params, Some(Duration::from_secs(5)));
