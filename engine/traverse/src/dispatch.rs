@@ -33,7 +33,7 @@ impl Machine {
                 }
             }
             Step::Inject { objects, first } => self.inject(objects, *first, state, traverser, out),
-            Step::Tail(count) => tail(*count, state, traverser),
+            Step::Tail(count) => tail(*count, state, traverser)?,
             Step::Sample { .. }
             | Step::Order(_)
             | Step::Fold(_)
@@ -158,7 +158,7 @@ impl Machine {
                     watch::spend(1)?;
                     self.add_to_group(&mut groups, &grouping.key, traverser)?;
                 }
-                let map = self.group_map(&groups, &grouping.value)?;
+                let map = self.group_map(groups.items, &grouping.value)?;
                 out.push(self.fresh(map));
             }
             Step::GroupCount { side: None, by } => {
@@ -270,9 +270,7 @@ fn gather(state: &mut State, traverser: Traverser) -> Outcome<()> {
     }
     if let State::Gathered(gathered) = state {
         if gathered.len() >= COLLECTION_MAX {
-            return Err(TraverseError::Limit(format!(
-                "a step gathers more than {COLLECTION_MAX} traversers"
-            )));
+            return Err(too_many());
         }
         gathered.push(traverser);
     }
@@ -295,17 +293,25 @@ fn range(low: u64, high: Option<u64>, state: &mut State, mut traverser: Traverse
     high.is_some_and(|high| after >= high)
 }
 
+fn too_many() -> TraverseError {
+    TraverseError::Limit(format!("a step gathers more than {COLLECTION_MAX} traversers"))
+}
+
 /// Keeps the last so many.
-fn tail(count: u64, state: &mut State, traverser: Traverser) {
+fn tail(count: u64, state: &mut State, mut traverser: Traverser) -> Outcome<()> {
     if !matches!(state, State::Tail(..)) {
         *state = State::Tail(Traversers::default(), 0);
     }
     if let State::Tail(kept, total) = state {
+        if kept.len() >= COLLECTION_MAX {
+            return Err(too_many());
+        }
+        traverser.bulk = traverser.bulk.min(count);
         *total = total.saturating_add(traverser.bulk);
         kept.push(traverser);
         // The first goes, or a part of its bulk.
         while *total > count {
-            let Some(first) = kept.first_mut() else { return };
+            let Some(first) = kept.first_mut() else { break };
             let gone = first.bulk.min(*total - count);
             first.bulk -= gone;
             *total -= gone;
@@ -314,4 +320,5 @@ fn tail(count: u64, state: &mut State, traverser: Traverser) {
             }
         }
     }
+    Ok(())
 }

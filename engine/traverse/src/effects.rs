@@ -6,6 +6,7 @@ use crate::machine::Machine;
 use crate::number::counted;
 use crate::operate::operate;
 use crate::ordered::{Ordered, counts_map, put_in_bag};
+use crate::pieces::metered;
 use crate::sides::Side;
 use crate::step::{By, Name, Step};
 use crate::traverser::{Out, Traverser, Traversers};
@@ -148,9 +149,14 @@ impl Machine {
             Some(Side::Counts(counts)) => return counts_map(counts).map(Some),
             Some(Side::Graph(part)) => return Ok(Some(part.object())),
             Some(Side::Tree(tree)) => return Ok(Some(self.tree_object(tree.clone()))),
-            Some(Side::Groups(groups, value)) => (groups.clone(), value.clone()),
+            Some(Side::Groups(groups, value)) => {
+                let copied = |(key, members): &(Object, Traversers)| {
+                    (key.clone(), metered(members.iter()).cloned().collect::<Traversers>())
+                };
+                (metered(groups.items.iter()).map(copied).collect(), value.clone())
+            }
         };
-        self.group_map(&groups, &value).map(Some)
+        self.group_map(groups, &value).map(Some)
     }
 
     pub(crate) fn cap(&self, names: &[Name]) -> Outcome<Traverser> {

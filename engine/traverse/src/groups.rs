@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::number::{Number, counted};
 use crate::operate::operate;
 use crate::ordered::Ordered;
-use crate::pieces::metered;
+use crate::pieces::{PieceQueue, metered};
 use crate::reduce::Reducing;
 use crate::step::{Body, By, Reduce, SortBy};
 use crate::traverser::{Out, Traverser, Traversers};
@@ -44,11 +44,15 @@ impl Machine {
         Ok(())
     }
     /// Groups as a map: each key with the result of its traversers.
-    pub(crate) fn group_map(&self, groups: &Ordered<Traversers>, value: &Body) -> Outcome<Object> {
-        let mut pairs = Vec::with_capacity(groups.items.len());
-        for (key, members) in groups.items.iter() {
-            if let Some(first) = self.run_all(value, members.clone())?.into_iter().next() {
-                pairs.push((key.clone(), first.object));
+    pub(crate) fn group_map(
+        &self,
+        groups: PieceQueue<(Object, Traversers)>,
+        value: &Body,
+    ) -> Outcome<Object> {
+        let mut pairs = Vec::with_capacity(groups.len());
+        for (key, members) in groups {
+            if let Some(first) = self.run_all(value, members)?.into_iter().next() {
+                pairs.push((key, first.object));
             }
         }
         Ok(Object::map(pairs))
@@ -165,7 +169,7 @@ impl Machine {
                 }
                 one
             };
-            gathered = gathered.into_iter().map(normal).collect();
+            gathered = metered(gathered).map(normal).collect();
         }
         if self.keeps_path || self.setting().sack.is_some() {
             return Ok(gathered);
@@ -189,7 +193,7 @@ impl Machine {
                 }
             });
         }
-        Ok(merged.items.into_iter().filter_map(|(_, one)| one).collect())
+        Ok(metered(merged.items).filter_map(|(_, one)| one).collect())
     }
 }
 

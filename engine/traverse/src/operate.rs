@@ -5,6 +5,7 @@ use crate::error::{Outcome, TraverseError};
 use crate::number::Arithmetic::{Add, Divide, Multiply, Subtract};
 use crate::number::calculate;
 use crate::ordered::{Ordered, put_in_bag};
+use crate::pieces::metered;
 use gremlin::{Object, Token};
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ fn add_all(left: &Object, right: &Object) -> Outcome<Object> {
     Ok(match (left, right) {
         (Object::Map(pairs), Object::Map(more)) => {
             let mut all = Ordered::<Object>::default();
-            for (key, value) in pairs.iter().chain(more.iter()) {
+            for (key, value) in metered(pairs.iter().chain(more.iter())) {
                 *all.at(key) = value.clone();
             }
             all.into_map()?
@@ -48,15 +49,15 @@ fn add_all(left: &Object, right: &Object) -> Outcome<Object> {
         (Object::Set(elements), _) => set_of(elements.iter().cloned().chain(added(right))),
         (Object::Bulk(elements), _) => {
             let mut bag = Ordered::<u64>::default();
-            let more = match right {
-                Object::Bulk(more) => more.to_vec(),
+            let more: Vec<(Object, u64)> = match right {
+                Object::Bulk(more) => metered(more.iter()).cloned().collect(),
                 other => added(other).into_iter().map(|element| (element, 1)).collect(),
             };
-            for (element, count) in elements.iter().chain(&more) {
+            for (element, count) in metered(elements.iter().chain(more.iter())) {
                 put_in_bag(&mut bag, element, *count)?;
             }
             Object::Bulk(Arc::new(bag.items.into_vec()?))
         }
-        _ => Object::list(added(left).into_iter().chain(added(right)).collect()),
+        _ => Object::list(metered(added(left).into_iter().chain(added(right))).collect()),
     })
 }

@@ -175,7 +175,8 @@ fn look() -> Result<(), Stopped> {
     let is_news = outcome.is_err() && !METER.with(|meter| meter.told.replace(outcome.is_err()));
     let is_awaited = || WATCH.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.is_awaited()));
     let pauses = fiber::is_due(now_ns) || (fiber::is_running() && is_awaited());
-    if is_news || !pauses { outcome } else { ask(pause(now_ns)) }
+    // What is dropped while a panic unwinds is dropped in one go: the thread's next work would be taken for the one that panics.
+    if is_news || !pauses || std::thread::panicking() { outcome } else { ask(pause(now_ns)) }
 }
 
 /// Lets the thread work for others; returns the clock afterwards. The state of this work is put away meanwhile.

@@ -11,7 +11,8 @@ use crate::executors::local::{LocalQuery, QueryAccess, drop_quietly};
 use crate::executors::turn::{Slice, Turn};
 use crate::queries::links::{self, Command, Links, Shared};
 use crate::terms::limits::{
-    BALANCE_EVERY_NS, BLOCKED_RECHECK_NS, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLACK, WAITING_REPOLL_NS,
+    BALANCE_EVERY_NS, BLOCKED_RECHECK_NS, DROP_NS_MAX, IDLE_SPIN_NS, RULES_CHECK_NS, TIMERS_SLACK,
+    WAITING_REPOLL_NS,
 };
 use crate::{Fault, Message, Root, RootStatus, TenantNo};
 use std::cmp::Reverse;
@@ -355,10 +356,13 @@ impl<M: Message> Executor<M> {
 
     /// Drops a part of the memory of ended queries.
     fn drop_some(&mut self) {
-        if let Some(local) = self.ended.last_mut()
-            && !local.drop_some()
+        let Some(until_ns) = self.ended.last().map(|_| monotonic_ns() + DROP_NS_MAX) else { return };
+        while let Some(local) = self.ended.last_mut()
+            && monotonic_ns() < until_ns
         {
-            drop_quietly(self.ended.pop());
+            if !local.drop_some() {
+                drop_quietly(self.ended.pop());
+            }
         }
     }
 

@@ -15,6 +15,9 @@ pub const METER_EVERY_NS: u64 = 400_000;
 /// A call that seems to have taken longer, in nanoseconds, is measured in processor time: another thread may have had its core.
 pub const LONG_CALL_NS: u64 = 1_000_000;
 
+/// Time that an executor drops memory of ended queries in, between two turns.
+pub const DROP_NS_MAX: u64 = 50_000;
+
 /// Time that a task that was idle for a while may still claim of its share, in nanoseconds. A query that goes to and fro between executors is idle on
 /// each for moments and would lose its share by that; more would let it hold up others for long when it returns.
 pub const CREDIT_NS_MAX: u64 = 2_000_000;

@@ -78,8 +78,6 @@ impl Program for Started {
                 Ok(Turned::Done)
             }
             Err(error) => {
-                // What it holds is dropped here, where others can run between.
-                while self.drop_some() {}
                 let message = error.to_string();
                 self.found.shared.lock().1 = Some(error);
                 Err(message.into())

@@ -73,15 +73,15 @@ pub(super) fn collections(name: &'static str, object: &Object, arguments: &[Obje
         "merge" => set_of(left.into_iter().chain(right)),
         "difference" => {
             let right = holds(&right);
-            set_of(left.into_iter().filter(|element| !right.contains(&Keyed(element.clone()))))
+            set_of(metered(left).filter(|element| !right.contains(&Keyed(element.clone()))))
         }
         "intersect" => {
             let right = holds(&right);
-            set_of(left.into_iter().filter(|element| right.contains(&Keyed(element.clone()))))
+            set_of(metered(left).filter(|element| right.contains(&Keyed(element.clone()))))
         }
         "disjunct" => {
             let (in_left, in_right) = (holds(&left), holds(&right));
-            let alone = left.into_iter().chain(right).filter(|element| {
+            let alone = metered(left.into_iter().chain(right)).filter(|element| {
                 let key = Keyed(element.clone());
                 in_left.contains(&key) != in_right.contains(&key)
             });

@@ -64,6 +64,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("gremlin sum of a list", "g.inject(list).sum(Scope.local)"),
     ("gremlin combine", "g.inject(list).combine(list).count(Scope.local)"),
     ("gremlin intersect", "g.inject(list).intersect(list).count(Scope.local)"),
+    ("gremlin difference", "g.inject(list).difference(list).count(Scope.local)"),
     ("gremlin reverse", "g.inject(list).reverse().count(Scope.local)"),
     ("gremlin index", "g.inject(list).index().unfold().count()"),
     ("gremlin add", "g.inject(list).unfold().addV('W').property('i', 1).count()"),
