@@ -8,7 +8,6 @@
 //! Cost: count, sum, avg, min and max hold a few words; the others hold their values, DISTINCT a hash set.
 
 use super::error::EvalError;
-
 use super::operators;
 use super::segments::Segments;
 use dataflow::sorting::sorted;

@@ -43,5 +43,6 @@ mod spill;
 mod standing;
 mod tablets;
 mod trail_ends;
+mod walk_tests;
 mod walks;
 mod whole_graph;

@@ -185,7 +185,14 @@ impl Estimator<'_> {
                 input.vertices.extend(inner.vertices.into_iter().filter(kept));
                 input.named.extend(inner.named.into_iter().filter(kept));
             }
-            ApplyKind::Semi => input.rows *= (inner.rows / input.rows.max(1e-9)).min(1.0),
+            ApplyKind::Semi => {
+                // One of all ends is the row's own.
+                let ends = node
+                    .scope
+                    .end
+                    .map_or(1.0, |end| cost::vertices(self.planning, input.label(end).as_deref()).max(1.0));
+                input.rows *= (inner.rows / ends / input.rows.max(1e-9)).min(1.0);
+            }
             ApplyKind::Anti => input.rows *= 0.5,
             ApplyKind::Repeat(repeat) => {
                 let fan = inner.rows / input.rows.max(1e-9);

@@ -10,6 +10,7 @@
 mod algorithm;
 pub(crate) mod columns;
 pub(crate) mod driver;
+mod ends;
 mod lower;
 pub(crate) mod scopes;
 

@@ -3,6 +3,7 @@
 //! A scope (Banyan, section 3) is a piece of plan of which instances are made at run time: one for some rows of the plan around it, or one
 //! for each round of a loop. Each instance can be ended by itself, and policies say which instance, and which operator in it, runs first.
 
+use crate::vars::Var;
 use std::fmt;
 
 /// Which instance of a scope runs first.
@@ -86,6 +87,8 @@ pub struct Scope {
     /// Of a loop: may its rounds span executors? Where its body takes row by row, they then do. Of another sub-query: is it so much work that
     /// executors share its outer rows, however few they are? Not where these come from one executor, in an order that people may expect.
     pub wide: bool,
+    /// Of a test: the end that its inner plan does not read; it goes to all, and each row asks for its own.
+    pub end: Option<Var>,
     /// Why.
     pub reason: ScopeReason,
 }
@@ -99,6 +102,7 @@ impl Default for Scope {
             within: OperatorOrder::Dfs,
             instances_max: None,
             wide: false,
+            end: None,
             reason: ScopeReason::Usual,
         }
     }

@@ -26,15 +26,21 @@ use plan::physical::Algorithm;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod ends;
 mod memo;
 mod subquery;
 
+use ends::{EndColumns, Met, Walks};
 use memo::{Answer, Memo};
 pub(crate) use subquery::SubQuery;
 
 struct Inlining {
     kind: ApplyKind,
     inner: SubQuery,
+    /// Outer columns that its answers depend on.
+    imports: Vec<usize>,
+    /// Of a test whose inner plan goes to all ends: each row asks for its own.
+    ends: Option<EndColumns>,
     /// Outer columns that are kept.
     carry: Arc<[usize]>,
     /// Inner columns that are added, or the one that is collected.
@@ -58,7 +64,11 @@ struct Inline {
     /// The batch, and how many of its rows were begun: where few may be enough, they are taken in pieces.
     input: Option<(Batch, usize)>,
     outer: Option<Batch>,
-    /// The range of outer rows that the pipeline works on; those before have their answers.
+    /// Where rows share walks: these.
+    walks: Walks,
+    /// The outer rows that go in then, one of each walk.
+    walking: Option<Batch>,
+    /// The range of rows that the pipeline works on; those before have their answers.
     at: Range<usize>,
     /// Of those of a test that are taken together, how many have none yet.
     unanswered: usize,
@@ -90,6 +100,8 @@ impl Inline {
             plan,
             input: None,
             outer: None,
+            walks: Walks::default(),
+            walking: None,
             at: 0..0,
             unanswered: 0,
             answers: None,
@@ -115,7 +127,7 @@ impl Inline {
         }
         // Where the view changes, an answer may change with it.
         if let Some(memo) = self.memo.as_mut().filter(|_| self.execution.environment.has_one_view())
-            && let Some(asked) = memo.ask(&outer, self.plan.inner.imports())
+            && let Some(asked) = memo.ask(&outer, &self.plan.imports)
             && asked.len() < outer.len()
         {
             outer = select(&outer, asked);
@@ -128,7 +140,14 @@ impl Inline {
         if matches!(self.plan.kind, ApplyKind::Collect { .. }) {
             self.lists = vec![Vec::new(); outer.len()];
         }
-        self.answers = self.plan.is_test.then(|| Arc::new(RowDemand::new(outer.len(), 1)));
+        self.walking = self.plan.ends.as_ref().map(|ends| {
+            let columns = (self.plan.inner.imports(), ends.asked);
+            let may_keep = self.execution.environment.has_one_view();
+            select(&outer, self.walks.begin(&outer, columns, &mut self.counts, may_keep))
+        });
+        // A walk ends when it has met all that is asked for, a row's own work with the first row.
+        let (rows, most) = self.walking.as_ref().map_or((outer.len(), 1), |rows| (rows.len(), u64::MAX));
+        self.answers = self.plan.is_test.then(|| Arc::new(RowDemand::new(rows, most)));
         self.pipeline.share(self.answers.clone().map(|answers| answers as Arc<_>));
         (self.outer, self.at, self.told, self.next) = (Some(outer), 0..0, 0, 0);
         self.begin_more();
@@ -136,10 +155,12 @@ impl Inline {
 
     /// The next outer rows of the batch; false if there are none.
     fn begin_more(&mut self) -> bool {
-        let Some(outer) = &self.outer else { return false };
+        let Some(outer) = self.walking.as_ref().or(self.outer.as_ref()) else {
+            return false;
+        };
         let mut start = self.at.end;
         // What was handed on of the rows before may be enough for those that come.
-        let is_over = |row: &usize| self.demand.wanted(outer, *row) == 0;
+        let is_over = |row: &usize| self.walking.is_none() && self.demand.wanted(outer, *row) == 0;
         start += (start..outer.len()).take_while(is_over).count();
         if self.plan.hands_on {
             self.told = start;
@@ -156,6 +177,20 @@ impl Inline {
 
     /// Takes rows from the pipeline; returns those that can be emitted at once.
     fn take(&mut self, inner: &Batch, context: &mut Context<'_, Rows>) -> Try<Option<Batch>> {
+        if let Some(ends) = &self.plan.ends {
+            for row in 0..inner.len() {
+                let walk = number(inner, self.plan.inner.row, row);
+                let met = self.walks.meet(walk, inner.column(ends.met).vertex(row));
+                if let Met::Row(row) | Met::Last(row) = met {
+                    self.counts[row] = 1;
+                }
+                if let (Met::Last(_), Some(answers)) = (met, &self.answers) {
+                    answers.end(walk);
+                    self.unanswered -= 1;
+                }
+            }
+            return Ok(None);
+        }
         let numbers: Vec<u32> =
             (0..inner.len()).map(|row| number(inner, self.plan.inner.row, row) as u32).collect();
         for number in &numbers {
@@ -231,6 +266,13 @@ impl Inline {
     /// The output that the end of the batch completes.
     fn finish(&mut self, context: &mut Context<'_, Rows>) -> Try<Batch> {
         self.collected = std::mem::take(&mut self.lists).into_iter().map(Value::list).collect();
+        if self.walking.take().is_some() {
+            let before = self.walks.bytes();
+            self.walks.end(&mut self.counts);
+            (self.at, self.told) = (0..self.counts.len(), 0);
+            context.release(before.saturating_sub(self.walks.bytes()));
+            context.charge(self.walks.bytes().saturating_sub(before))?;
+        }
         self.share_answers(context)?;
         Ok(self.finished())
     }
@@ -314,7 +356,9 @@ impl Inline {
         }
         let passed = self.plan.hands_on.then(|| self.passed()).filter(|passed| !passed.is_empty());
         if self.demand.is_over() {
-            (self.input, self.outer) = (None, None);
+            (self.input, self.outer, self.walking) = (None, None, None);
+            context.release(self.walks.bytes());
+            self.walks.forget();
         } else if !self.begin_more() {
             self.output = Some((self.finish(context)?, 0));
             self.outer = None;
@@ -373,7 +417,9 @@ impl Operator<Rows> for Inline {
         self.demand.recycle();
         // All that was charged has been given back: what is kept for later rows would be held without a charge.
         self.pipeline.reset();
-        (self.input, self.outer, self.output, self.charged) = (None, None, None, 0);
+        (self.input, self.outer, self.walking) = (None, None, None);
+        self.walks.forget();
+        (self.output, self.charged) = (None, 0);
         self.lists.clear();
         if let Some(memo) = &mut self.memo {
             memo.forget();
@@ -394,14 +440,24 @@ pub(crate) fn compile(
     let asks_one = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
     let is_test = asks_one && node.scope.early;
     let demand = compiler.demand_port(&input.layout);
-    let hands_on = demand.is_few() && matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti);
+    let end = node.scope.end.filter(|_| is_test);
+    let hands_on = demand.is_few() && matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti) && end.is_none();
     let (carry, mut output) = compiler.carry(&input.layout, required);
-    let of_inner = if is_test {
+    let of_inner = if end.is_some() {
+        NodeDemand::of_each(Stated { number: 0, most: u64::MAX }).thinned()
+    } else if is_test {
         NodeDemand::of_each(Stated { number: 0, most: 1 })
     } else {
         inner_demand(&node.kind, compiler.demand)
     };
-    let inner = SubQuery::compile(compiler, (&node.inner, of_inner), &node.imports, &input)?;
+    let walked: Vec<_> = node.imports.iter().copied().filter(|import| Some(*import) != end).collect();
+    let inner = SubQuery::compile(compiler, (&node.inner, of_inner), &walked, &input)?;
+    let outer = |variable| Compiler::position(&input.layout, variable);
+    let ends = end.map(|end| {
+        Ok::<_, ExecuteError>(EndColumns { asked: outer(end)?, met: Compiler::position(&inner.layout, end)? })
+    });
+    let (ends, imports) = (ends.transpose()?, node.imports.iter().map(|import| outer(*import)));
+    let imports = imports.collect::<Result<_, _>>()?;
     let columns = match &node.kind {
         ApplyKind::Inner(_) | ApplyKind::Optional(_) => new.clone(),
         ApplyKind::Collect { column, .. } => vec![*column],
@@ -419,6 +475,8 @@ pub(crate) fn compile(
         is_test,
         together: node.scope.rows.map_or(u32::MAX, |rows| rows.max(1)) as usize,
         hands_on,
+        imports,
+        ends,
         keeps_answers: !hands_on && !demand.is_by_row() && may_keep,
         inner,
     });

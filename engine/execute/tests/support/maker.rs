@@ -405,6 +405,7 @@ impl<'a> Maker<'a> {
             instances_max: some(self.chance, 6),
             // Loops alone look at it.
             wide: false,
+            end: None,
             // What a hint speaks of is a scope; the other takes so many rows together within one operator, if it is a line.
             reason: if self.chance.happens(0.5) { ScopeReason::Hint } else { ScopeReason::EarlyExit },
         }

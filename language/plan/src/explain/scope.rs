@@ -30,5 +30,6 @@ pub(super) fn detail(node: &Apply, algorithm: Algorithm, print: &Printer<'_>) ->
     let wide = if algorithm == (Algorithm::Loop { wide: true }) { " wide" } else { "" };
     let inline = matches!(algorithm, Algorithm::Inline { .. });
     let order = if inline { "inline".to_string() } else { format!("{order}/{}{most}{wide}", scope.within) };
-    format!("scope {early}{rows} {order}: {}", scope.reason)
+    let end = scope.end.map_or(String::new(), |end| format!(", once for all {}", print.var(end)));
+    format!("scope {early}{rows} {order}: {}{end}", scope.reason)
 }

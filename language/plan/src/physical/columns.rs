@@ -132,7 +132,7 @@ pub(crate) fn of_inner(node: &Apply, required: &VarSet) -> VarSet {
         ApplyKind::Collect { column, .. } => [*column].into_iter().collect(),
         ApplyKind::Repeat(repeat) => [repeat.next].into_iter().collect(),
         ApplyKind::Exists(_) | ApplyKind::Count(_) | ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => {
-            VarSet::new()
+            node.scope.end.into_iter().collect()
         }
     }
 }

@@ -41,6 +41,11 @@ pub(super) fn of_apply(node: &Apply) -> OperatorDriver {
     if is_chosen && can_be_pipeline(node) { OperatorDriver::Pipeline } else { OperatorDriver::Exchange }
 }
 
+/// Does a sub-query run within one operator, with answers that depend on its imports alone?
+pub(super) fn runs_inline(node: &Apply) -> bool {
+    of_apply(node) == OperatorDriver::Pipeline && answers_by_imports(node)
+}
+
 /// For the pattern of a MERGE.
 pub(super) fn of_merge(node: &Merge) -> OperatorDriver {
     match !matches!(node.inner, Plan::Argument(_)) && is_line(&node.inner) {

@@ -40,17 +40,23 @@ pub(crate) fn scopes(plan: &mut Plan, planning: &dyn Planning, off: bool) {
         return;
     }
     let rows = if off { Vec::new() } else { estimates(plan, planning) };
-    Choosing { rows, off, next: 0 }.walk(plan, Wanted::All);
+    let writes = plan.writes();
+    Choosing { planning, rows, off, next: 0, depth: 0, writes }.walk(plan, Wanted::All);
 }
 
-struct Choosing {
+struct Choosing<'p> {
+    planning: &'p dyn Planning,
     /// Expected rows by node, in pre-order.
     rows: Vec<f64>,
     off: bool,
     next: usize,
+    /// Sub-queries around the node.
+    depth: usize,
+    /// The statement writes: what it reads is noted, and is to be no more than it needs.
+    writes: bool,
 }
 
-impl Choosing {
+impl Choosing<'_> {
     /// Returns the rows that all operators of this plan yield together; `wanted` is the demand for its rows.
     fn walk(&mut self, plan: &mut Plan, wanted: Wanted) -> f64 {
         let own = self.rows.get(self.next).copied().unwrap_or(0.0);
@@ -66,11 +72,17 @@ impl Choosing {
             // What a repeated body gives is on its way to the LIMIT, too.
             let of_body =
                 if matches!(node.kind, ApplyKind::Repeat(_)) { wanted.thinned() } else { Wanted::All };
+            self.depth += 1;
             let inside = self.walk(&mut node.inner, of_body);
+            self.depth -= 1;
             if !node.scope.is_told() {
                 node.scope = self.choose(node, inside / outer.max(1.0), wanted.is_few());
                 let grows = self.rows.get(body).copied().unwrap_or(0.0) / outer.max(1.0);
                 node.scope.wide = is_wide(node, (outer, wanted), grows, inside / outer.max(1.0));
+                // Where few rows are wanted, each is better answered by itself.
+                if self.depth == 0 && !wanted.is_few() && !self.writes {
+                    super::ends::free(node, self.planning);
+                }
             }
             return own + input + inside;
         }

@@ -24,7 +24,7 @@ const ENTRY_BYTES: usize = 64;
 
 /// A value that can be compared bit by bit.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
+pub(super) enum Key {
     Null,
     Bool(bool),
     Int(i64),
@@ -35,7 +35,7 @@ enum Key {
 }
 
 impl Key {
-    fn of(value: &Value) -> Option<Key> {
+    pub(super) fn of(value: &Value) -> Option<Key> {
         Some(match value {
             Value::Null => Key::Null,
             Value::Bool(truth) => Key::Bool(*truth),
@@ -47,7 +47,7 @@ impl Key {
             _ => return None,
         })
     }
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         size_of::<Key>() + if let Key::Text(text) = self { text.len() } else { 0 }
     }
 }
