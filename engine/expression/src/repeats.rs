@@ -20,25 +20,6 @@ pub(crate) struct Runs {
     of_row: Arc<Vec<u32>>,
 }
 
-/// Places in a column, one for each row, where most repeat the one before: the place of each run, and by row its run. None where few repeat.
-pub(crate) fn runs_of_places(places: impl ExactSizeIterator<Item = u32>) -> Option<(Vec<u32>, Vec<u32>)> {
-    let rows = places.len();
-    if rows < ROWS_MIN {
-        return None;
-    }
-    let (mut starts, mut of_row) = (Vec::with_capacity(rows / ROWS_PER_RUN_MIN), Vec::with_capacity(rows));
-    for place in places {
-        if starts.last() != Some(&place) {
-            if (starts.len() + 1) * ROWS_PER_RUN_MIN > rows {
-                return None;
-            }
-            starts.push(place);
-        }
-        of_row.push(starts.len() as u32 - 1);
-    }
-    Some((starts, of_row))
-}
-
 impl Runs {
     /// The runs in these columns, where there are few beside the rows; a column that has the same value in every row does not count.
     pub(crate) fn of<'c>(columns: impl Iterator<Item = &'c Carried> + Clone, rows: usize) -> Option<Runs> {

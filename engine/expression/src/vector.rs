@@ -13,7 +13,6 @@ use super::interpret::{self, Frame};
 use super::metered;
 use super::node::{ConstantSet, Key, LabelTest, Node};
 use super::operators;
-use super::repeats::runs_of_places;
 use super::scope::Scope;
 use super::select;
 use dataflow::watch::LoopBytes;
@@ -287,14 +286,6 @@ fn part_of_instant(
 
 fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) -> Result<Column, EvalError> {
     let null = || Column::Constant(Value::Null, rows);
-    if let Operand::Carried(carried, _) = subject
-        && carried.rows().is_some()
-        && let Some((places, of_row)) = runs_of_places((0..rows).map(|row| subject.at(row) as u32))
-    {
-        // What an expand carries along is read once for all neighbours.
-        let once = Operand::Computed(carried.column().gather(&places), LoopBytes::default());
-        return property(&once, key, places.len(), scope).map(|column| column.gather(&of_row));
-    }
     if let Some(source) = vertices(subject) {
         let Some(key) = key.id(scope.graph) else { return Ok(null()) };
         if let Some(vertices) = source.as_rows(rows) {
