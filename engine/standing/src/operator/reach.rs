@@ -4,7 +4,7 @@
 //! relaxed outwards. An edge that goes can only lengthen those that leant on it: in order of their old distance, each vertex that has no
 //! other neighbour one step nearer is *affected*; the affected then get their distances anew from those that are not (Ramalingam and
 //! Reps 1996, "An incremental algorithm for a generalization of the shortest-path problem", for edges of length one). Work is
-//! proportional to the affected vertices and their edges.
+//! proportional to the affected vertices and their edges; the sources that a change concerns are found backwards from it.
 //!
 //! Whether a source is its own target is said by [`SourceStart`].
 
@@ -275,8 +275,18 @@ impl Reach {
         let mut found = Changes::new();
         let moved = ground.moved(turn);
         if !moved.is_empty() {
-            for (source, state) in &mut self.sources {
-                update(*source, state, &moved, &ground, &self.walk, &mut found)?;
+            match self.concerned(&moved, &ground)? {
+                Some(sources) => {
+                    for source in sources {
+                        let Some(state) = self.sources.get_mut(&source) else { continue };
+                        update(source, state, &moved, &ground, &self.walk, &mut found)?;
+                    }
+                }
+                None => {
+                    for (source, state) in &mut self.sources {
+                        update(*source, state, &moved, &ground, &self.walk, &mut found)?;
+                    }
+                }
             }
         }
         for (given, diff) in input {
@@ -293,6 +303,43 @@ impl Reach {
             self.sources.insert(source, state);
         }
         Ok(found)
+    }
+}
+
+impl Reach {
+    /// Vertices from which a walk comes, or came, to where an edge moved, those among them that are sources; none where to find them takes more than to
+    /// ask each source.
+    ///
+    /// They are found backwards, over the graph as it is now. A source that only came there before went over an edge that is gone: it still comes to the
+    /// first of these.
+    fn concerned(
+        &self,
+        moved: &Moved,
+        ground: &Ground<'_>,
+    ) -> Result<Option<HashSet<VertexId>>, StandingError> {
+        let mut met: HashSet<VertexId> =
+            moved.gone.iter().chain(&moved.come).map(|(near, _)| *near).collect();
+        let (mut now, mut looked) = (met.iter().copied().collect::<Vec<_>>(), met.len());
+        for _ in 0..ground.max() {
+            let mut next = Vec::new();
+            for vertex in now {
+                if looked > self.sources.len() {
+                    return Ok(None);
+                }
+                ground.previous(vertex, &mut |before| {
+                    looked += 1;
+                    if met.insert(before) {
+                        next.push(before);
+                    }
+                })?;
+            }
+            if next.is_empty() {
+                break;
+            }
+            now = next;
+        }
+        met.retain(|vertex| self.sources.contains_key(vertex));
+        Ok(Some(met))
     }
 }
 
