@@ -20,7 +20,7 @@ pub(super) fn free(node: &mut Apply, planning: &dyn Planning) {
     // Where hardly any work is done for a row, to find out who shares it costs more.
     let is_work = matches!(node.scope.reason, ScopeReason::SmallWork | ScopeReason::EarlyExit);
     debug_assert!(node.scope.end.is_none(), "scopes are chosen once");
-    if !(is_test && is_work && node.scope.early) || !super::driver::runs_inline(node) {
+    if !(is_test && is_work && node.scope.early && super::driver::runs_inline(node)) {
         return;
     }
     let Some(end) = last_step(&node.inner).and_then(|last| free_end(node, last, planning)) else { return };

@@ -82,13 +82,13 @@ impl Walks {
     ) -> Vec<u32> {
         let mut rows = Vec::new();
         let mut key = Vec::with_capacity(columns.len());
-        for row in 0..outer.len() {
+        for (row, count) in counts.iter_mut().enumerate() {
             let Some(end) = outer.column(end).vertex(row) else { continue };
             key.clear();
             key.extend(columns.iter().map_while(|at| Key::of(&outer.get(row, *at))));
             let is_whole = key.len() == columns.len();
             if let Some(ends) = self.kept.get_mut(&key[..]).filter(|_| is_whole) {
-                counts[row] = i64::from(ends.contains(end));
+                *count = i64::from(ends.contains(end));
                 continue;
             }
             let walk = match self.numbers.get(&key[..]).filter(|_| is_whole) {
