@@ -303,10 +303,10 @@ fn tail(count: u64, state: &mut State, mut traverser: Traverser) -> Outcome<()> 
         *state = State::Tail(Traversers::default(), 0);
     }
     if let State::Tail(kept, total) = state {
-        if kept.len() >= COLLECTION_MAX {
-            return Err(too_many());
-        }
         traverser.bulk = traverser.bulk.min(count);
+        if traverser.bulk == 0 {
+            return Ok(());
+        }
         *total = total.saturating_add(traverser.bulk);
         kept.push(traverser);
         // The first goes, or a part of its bulk.
@@ -318,6 +318,9 @@ fn tail(count: u64, state: &mut State, mut traverser: Traverser) -> Outcome<()> 
             if first.bulk == 0 {
                 kept.pop();
             }
+        }
+        if kept.len() > COLLECTION_MAX {
+            return Err(too_many());
         }
     }
     Ok(())

@@ -321,6 +321,9 @@ fn work_ends_when_it_is_enough() {
         run(&graph, text).map(|found| found.len())
     };
     assert_eq!(pauses("g.V().limit(3)"), Ok(3));
+    assert_eq!(pauses("g.V().limit(20).tail(3)"), Ok(3));
+    assert_eq!(pauses("g.V().limit(20).tail(0)"), Ok(0));
+    assert_eq!(pauses("g.V().limit(20).where(out('r').tail(0))"), Ok(0));
     assert_eq!(
         pauses("g.V().repeat(out('r')).limit(3)").map_err(|e| e.to_string()),
         Err("enough".into()),

@@ -350,7 +350,6 @@ impl<M: Message> Executor<M> {
         if let Some(local) = self.queries.remove(&id) {
             self.tenants.remove(local.owner, id);
             self.ended.push(local);
-            self.drop_some();
         }
     }
 

@@ -319,15 +319,17 @@ impl Reach {
     ) -> Result<Option<HashSet<VertexId>>, StandingError> {
         let mut met: HashSet<VertexId> =
             moved.gone.iter().chain(&moved.come).map(|(near, _)| *near).collect();
+        let back = ground.view.newest().adjacency(&ground.types, ground.direction.reversed());
         let (mut now, mut looked) = (met.iter().copied().collect::<Vec<_>>(), met.len());
         for _ in 0..ground.max() {
             let mut next = Vec::new();
             for vertex in now {
+                // A hub is not gone through to find that it is one.
+                looked += back.degree_about(vertex.dense())? as usize;
                 if looked > self.sources.len() {
                     return Ok(None);
                 }
                 ground.previous(vertex, &mut |before| {
-                    looked += 1;
                     if met.insert(before) {
                         next.push(before);
                     }
