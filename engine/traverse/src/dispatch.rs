@@ -167,7 +167,7 @@ impl Machine {
                     watch::spend(1)?;
                     self.add_to_counts(&mut counts, by, &traverser)?;
                 }
-                out.push(self.fresh(crate::ordered::counts_map(&counts)?));
+                out.push(self.fresh(crate::ordered::counts_map(&counts)));
             }
             Step::Tree { side: None, by } => {
                 let mut tree = Vec::new();

@@ -145,8 +145,11 @@ impl Machine {
         let (groups, value) = match self.sides.borrow().named.get(name) {
             None => return Ok(None),
             Some(Side::Value(value, _)) => return Ok(Some(value.clone())),
-            Some(Side::Bag(bag)) => return Ok(Some(Object::Bulk(Arc::new(bag.items.to_vec()?)))),
-            Some(Side::Counts(counts)) => return counts_map(counts).map(Some),
+            Some(Side::Bag(bag)) => {
+                let bag = metered(bag.items.iter()).cloned().collect();
+                return Ok(Some(Object::Bulk(Arc::new(bag))));
+            }
+            Some(Side::Counts(counts)) => return Ok(Some(counts_map(counts))),
             Some(Side::Graph(part)) => return Ok(Some(part.object())),
             Some(Side::Tree(tree)) => return Ok(Some(self.tree_object(tree.clone()))),
             Some(Side::Groups(groups, value)) => {

@@ -4,7 +4,7 @@ use crate::compare::Keyed;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
 use crate::number::counted;
-use crate::pieces::PieceQueue;
+use crate::pieces::{PieceQueue, metered};
 use execute::watch;
 use gremlin::Object;
 use hashbrown::HashTable;
@@ -146,16 +146,9 @@ impl Ordered<Object> {
 }
 
 /// Counts as a map.
-///
-/// # Errors
-/// The query is over.
-pub(crate) fn counts_map(counts: &Ordered<i64>) -> Outcome<Object> {
-    let mut pairs = Vec::with_capacity(counts.items.len());
-    for (key, count) in counts.items.iter() {
-        watch::spend(1)?;
-        pairs.push((key.clone(), Object::Long(*count)));
-    }
-    Ok(Object::map(pairs))
+pub(crate) fn counts_map(counts: &Ordered<i64>) -> Object {
+    let pairs = metered(counts.items.iter()).map(|(key, count)| (key.clone(), Object::Long(*count)));
+    Object::map(pairs.collect())
 }
 
 /// Puts an object into a bag `count` times.

@@ -63,7 +63,10 @@ impl<T> PieceQueue<T> {
     /// There are fewer.
     pub fn at_mut(&mut self, at: usize) -> &mut T {
         let first = self.first.len();
-        if at < first { &mut self.first[at] } else { piece_at(&mut self.rest, at - first) }
+        match at.checked_sub(first) {
+            None => &mut self.first[at],
+            Some(behind) => &mut self.rest[behind / PIECE][behind % PIECE],
+        }
     }
     /// All, from the first on.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
@@ -100,29 +103,10 @@ impl<T> PieceQueue<T> {
         }
         Ok(all)
     }
-    /// A copy of all, one behind the other.
-    ///
-    /// # Errors
-    /// The query is over.
-    pub fn to_vec(&self) -> Outcome<Vec<T>>
-    where
-        T: Clone,
-    {
-        let mut all = Vec::with_capacity(self.len());
-        for element in self.iter() {
-            watch::spend(1)?;
-            all.push(element.clone());
-        }
-        Ok(all)
-    }
     /// Drops a piece; true if more are left.
     pub fn drop_some(&mut self) -> bool {
         self.pop_piece().is_some()
     }
-}
-
-fn piece_at<T>(pieces: &mut VecDeque<VecDeque<T>>, at: usize) -> &mut T {
-    &mut pieces[at / PIECE][at % PIECE]
 }
 
 impl<T> Drop for PieceQueue<T> {

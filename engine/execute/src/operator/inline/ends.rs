@@ -12,7 +12,7 @@ use model::{Batch, VertexId};
 
 /// Bytes of the ends that are kept.
 const BYTES_MAX: usize = 16 << 20;
-/// WalkEnds that all walks of a batch note on their way: they are not charged. A walk that would note more is not kept.
+/// Ends that all walks of a batch note on their way: they are not charged. A walk that would note more is not kept.
 const NOTED_MAX: usize = 1 << 17;
 /// Bytes of a walk that is kept, beside its ends, ...
 const WALK_BYTES: usize = 96;
@@ -37,7 +37,7 @@ enum WalkEnds {
 
 /// A walk of the present batch.
 struct Walk {
-    /// WalkEnds that are asked for and were not met.
+    /// Ends that are asked for and were not met.
     left: u32,
     /// What it begins with and all ends it has met; none where it will not be kept.
     noted: Option<(Box<[Key]>, Vec<VertexId>)>,
@@ -56,7 +56,7 @@ pub(super) struct Walks {
     /// Walks of earlier batches that met all their ends.
     kept: HashMap<Box<[Key]>, WalkEnds, FixedState>,
     bytes: usize,
-    /// WalkEnds that walks of the present batch have noted.
+    /// Ends that walks of the present batch have noted.
     noted: usize,
 }
 
